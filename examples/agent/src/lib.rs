@@ -115,10 +115,6 @@ impl Agent {
                         | HttpErrorKind::StreamEnded
                 )
             }
-            // How many servers refuse a session that they do not know, in place of the 404 after which the client opens another.
-            Err(ClientError::Remote(error)) => {
-                error.code == -32000 && error.message.contains("session ID")
-            }
             _ => false,
         };
         if is_over {

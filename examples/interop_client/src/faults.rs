@@ -17,7 +17,6 @@ use trueform::{
 
 use crate::{
     Failure, checks,
-    checks::has,
     foreign::{Foreign, Transport, children},
     report::Report,
 };
@@ -60,7 +59,7 @@ pub(crate) async fn all(report: &mut Report, foreign: &mut Foreign, options: &Cl
             return;
         }
         report
-            .check("the old client", old(&client, foreign, &sessions))
+            .check("the old client", old(&client, &sessions))
             .await;
     }
     report
@@ -205,16 +204,12 @@ async fn killed(client: &Client, foreign: &mut Foreign) -> Result<Duration, Fail
 }
 
 /// A client from before the restart opens a new session by itself, or needs none.
-async fn old(client: &Client, foreign: &Foreign, sessions: &AtomicU32) -> Result<(), Failure> {
+async fn old(client: &Client, sessions: &AtomicU32) -> Result<(), Failure> {
     let listed = client.list_tools().await;
     let renewed = sessions.load(Ordering::Relaxed);
-    let refuses = foreign.plan.refuses_unknown_sessions;
     match (listed, client.revision().era()) {
         (Ok(_), Era::Modern) if renewed == 0 => Ok(()),
-        (Ok(_), Era::Legacy) if renewed == 1 && !refuses => Ok(()),
-        (Err(ClientError::Remote(error)), Era::Legacy) if refuses => {
-            has(&error.message, "No valid session ID")
-        }
+        (Ok(_), Era::Legacy) if renewed == 1 => Ok(()),
         (listed, _) => {
             let listed = listed.map(|tools| tools.len());
             Err(format!("{renewed} new sessions, found {listed:?}").into())

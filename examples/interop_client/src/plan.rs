@@ -52,8 +52,6 @@ pub(crate) struct Plan {
     pub(crate) task: Option<Call>,
     /// Whether clients may subscribe to the resource.
     pub(crate) subscribes: bool,
-    /// Whether it refuses sessions that it does not know by an error and 400, in place of the 404 that opens a new one.
-    pub(crate) refuses_unknown_sessions: bool,
     /// Whether it, or a session of it, ends when a request is cancelled that it has not begun with.
     pub(crate) dies_of_cancellations: bool,
 }
@@ -129,7 +127,6 @@ impl Plan {
             changes: Some("change"),
             task: None,
             subscribes: false,
-            refuses_unknown_sessions: false,
             dies_of_cancellations: false,
         }
     }
@@ -194,7 +191,6 @@ impl Plan {
                 "Research Report".to_owned(),
             )),
             subscribes: true,
-            refuses_unknown_sessions: true,
             dies_of_cancellations: false,
         }
     }
@@ -235,7 +231,6 @@ impl Plan {
             changes: None,
             task: None,
             subscribes: false,
-            refuses_unknown_sessions: false,
             dies_of_cancellations: false,
         }
     }
