@@ -12,7 +12,6 @@ pub(crate) mod patience;
 pub(crate) mod stdio;
 pub(crate) mod stream;
 
-#[cfg(feature = "client")]
 pub use self::stream::StreamSettings;
 
 /// Completes when the process is asked to end: SIGTERM or Ctrl-C. Can be called again for the next time.
