@@ -68,6 +68,7 @@ pub(in crate::gate) fn write_request(
 }
 
 /// A request whose params `params` appends.
+#[cfg(feature = "client")]
 pub(in crate::gate) fn write_request_with<E>(
     id: &RequestId,
     method: &str,
