@@ -57,7 +57,6 @@ COMMANDS = {
     "python3 .ci/compare/compare.py": "step `compare`",
     "touch schema/src/lib.rs": "a measurement of several minutes, made by hand",
     "python3 .ci/bench/measure.py": "a measurement that needs a quiet machine, made by hand",
-    "cargo fetch && time cargo build --release": "a measurement of several minutes, made by hand",
 }
 
 # The servers of commands that ask one at the address 127.0.0.1:8000, by how they begin: the command in the folder of the built programs,
