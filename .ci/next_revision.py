@@ -102,8 +102,9 @@ GLUE = [
         mut params: Box<trueform_schema::GetNoteRequestParams>,
     ) -> Option<Answered<methods::GetNote>> {
         let notes = self.features.notes.as_ref()?;
+        let conditions = self.conditions(cx.source, cx.message);
         let exchange = || cx.exchange(self, Some(&mut params.meta));
-        let called = notes.get(&params.name, exchange, &self.conditions(cx.source, cx.message));
+        let called = notes.get(&params.name, exchange, &conditions);
         Some(Answered::Called(called))
     }
 
