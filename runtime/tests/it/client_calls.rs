@@ -410,7 +410,7 @@ impl AsyncWrite for PanicsAtCalls {
     }
 }
 
-// what was to be written fails with the connection, whoever polls the writer; the other end stays open.
+// what was to be written fails with the connection, also if the call polls the writer itself; the other end stays open.
 #[tokio::test]
 async fn a_writer_that_panics_ends_the_connection() {
     for calls in [1, 2] {

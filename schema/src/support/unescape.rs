@@ -36,7 +36,7 @@ pub fn read_long(json: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// Appends what the escape at `at` stands for. The offset after it; `None` if there is no escape.
+/// Appends what the escape at `at` stands for. Returns the offset after it, or `None` if there is no escape.
 #[inline]
 fn read_escaped(bytes: &[u8], at: usize, out: &mut Vec<u8>) -> Option<usize> {
     if bytes[at] != b'\\' {

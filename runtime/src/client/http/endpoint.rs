@@ -164,7 +164,7 @@ impl HttpEndpoint {
         self
     }
 
-    /// Goes on with a session that an earlier client opened, instead of opening one: there is no handshake. The options of the client have to
+    /// Goes on with a session that an earlier client opened. It makes no handshake. The options of the client have to
     /// declare what the earlier one declared. Requests get ids from the milliseconds since 1970 on, which the earlier client has not used.
     ///
     /// A session that the server has ended meanwhile is not opened again: requests end with

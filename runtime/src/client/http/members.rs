@@ -8,7 +8,7 @@ use serde::{
 };
 use serde_json::value::{RawValue, to_raw_value};
 
-/// The members of an object, in their order. One that comes twice is kept twice, so that whoever reads the object sees it.
+/// The members of an object, in their order. One that comes twice is kept twice, so that the reader of the object sees both.
 #[derive(Clone, Debug)]
 pub(super) struct Members(Vec<(String, Box<RawValue>)>);
 

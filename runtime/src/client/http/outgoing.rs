@@ -88,7 +88,7 @@ impl Bridge {
     pub(super) async fn run(self: Arc<Self>, mut outbox: Outbox) {
         let mut outgoing = Outgoing::new(self.clone());
         if self.requests.session().is_some() {
-            // The client joined it, so there is no handshake.
+            // A client that joined a session makes no handshake, after which its stream would be opened.
             outgoing.open_own_stream();
         }
         while let Some((message, unsent)) = outgoing.next_of(&mut outbox).await {
