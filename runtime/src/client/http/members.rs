@@ -9,7 +9,7 @@ use serde::{
 use serde_json::value::{RawValue, to_raw_value};
 
 /// The members of an object, in their order. One that comes twice is kept twice, so that the reader of the object sees both.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Members(Vec<(String, Box<RawValue>)>);
 
 impl Members {
@@ -43,6 +43,12 @@ impl Members {
             self.0.push((name.to_owned(), value));
         }
         Some(self)
+    }
+
+    /// Leaves out each member `name`.
+    pub(super) fn without(mut self, name: &str) -> Self {
+        self.0.retain(|(member, _)| member != name);
+        self
     }
 
     pub(super) fn write(&self) -> Option<Vec<u8>> {

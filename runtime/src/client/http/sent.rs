@@ -4,9 +4,10 @@ use std::{borrow::Cow, sync::Arc};
 
 use bytes::Bytes;
 use serde::Deserialize;
-use serde_json::{Value, json, value::RawValue};
+use serde_json::value::RawValue;
 use trueform_schema::{Json, Map, Method, RequestId, methods};
 
+use super::members::Members;
 use crate::client::resumption::Resumption;
 
 /// A message of the client.
@@ -144,28 +145,42 @@ impl SentMessage {
 
     /// A `tools/list` with the `_meta` of this request, which says who asks at which revision.
     pub(super) fn listing(&self, id: &RequestId, cursor: Option<&str>) -> Option<Self> {
-        let mut meta = self.params::<Value>()?.get("_meta")?.clone();
+        let params = Members::read(self.params::<&RawValue>()?.get().as_bytes())?;
         // Progress of the list is nobody's.
-        meta.as_object_mut()?.remove("progressToken");
-        let mut params = json!({ "_meta": meta });
+        let meta = Members::read(params.get("_meta")?.as_bytes())?.without("progressToken");
+        let mut params = Members::default().with("_meta", &meta)?;
         if let Some(cursor) = cursor {
-            params["cursor"] = cursor.into();
+            params = params.with("cursor", &cursor)?;
         }
         // The envelope is that of the request, because the gate alone writes envelopes.
-        let mut list: Value = serde_json::from_slice(&self.body).ok()?;
-        list["id"] = serde_json::to_value(id).ok()?;
-        list["method"] = Method::ListTools.as_str().into();
-        list["params"] = params;
-        Some(Self::new(list.to_string().into_bytes()))
+        let list = Members::read(&self.body)?
+            .with("id", id)?
+            .with("method", &Method::ListTools.as_str())?
+            .with("params", &params)?;
+        Some(Self::new(list.write()?))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
 
     fn sent(message: &Value) -> SentMessage {
         SentMessage::new(message.to_string().into_bytes())
+    }
+
+    // The digits of what an author put into `_meta` stay.
+    #[test]
+    fn a_list_has_the_meta_as_it_was_written() {
+        let body = r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"a","_meta":{"progressToken":7,"x/y":12345678901234567890123.10}}}"#;
+        let call = SentMessage::new(body.as_bytes().to_vec());
+        let list = call.listing(&RequestId::Integer(8), Some("next")).unwrap();
+        assert_eq!(
+            std::str::from_utf8(&list.body).unwrap(),
+            r#"{"jsonrpc":"2.0","id":8,"method":"tools/list","params":{"_meta":{"x/y":12345678901234567890123.10},"cursor":"next"}}"#
+        );
     }
 
     #[test]
