@@ -170,7 +170,7 @@ pub use self::client_log::{ClientEvent, ClientLog, MAX_CLIENT_EVENT, REDACTED_FI
 #[doc(inline)]
 pub use self::transport::http::HttpConfig;
 
-/// The examples of the README, as doctests; one of them is about this feature.
-#[cfg(all(doctest, feature = "http"))]
+/// The examples of the README, as doctests; two of them are about these features.
+#[cfg(all(doctest, feature = "client-process", feature = "http"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;
