@@ -1,5 +1,5 @@
-//! The client of rmcp that is measured beside `bench_client`, with the same command line: `bench-client-rmcp CALLS COMMAND [ARGUMENT]…` starts
-//! a server and calls its tool `add` so many times, one call after the other, at 2026-07-28.
+//! The client of rmcp that is measured beside `bench_client`, with the same command line: `rmcp_client CALLS COMMAND [ARGUMENT]…` starts a
+//! server and calls its tool `add` so many times, one call after the other, at 2026-07-28.
 
 use std::process::ExitCode;
 
@@ -23,7 +23,7 @@ async fn main() -> ExitCode {
 }
 
 async fn run() -> Result<(), Failure> {
-    const USAGE: &str = "usage: bench-client-rmcp CALLS COMMAND [ARGUMENT]…";
+    const USAGE: &str = "usage: rmcp_client CALLS COMMAND [ARGUMENT]…";
     let mut words = std::env::args().skip(1);
     let calls: u64 = words.next().ok_or(USAGE)?.parse()?;
     let mut command = tokio::process::Command::new(words.next().ok_or(USAGE)?);
