@@ -1,8 +1,8 @@
-//! The guide: one chapter for each thing that one does with Trueform.
+//! The guide: one chapter for each task.
 //!
-//! Start with [`tools`] and [`results`]; [`testing`] and [`http`] come next for most servers. Snippets are compiled
-//! and run with the tests, and assert what they return. There are two exceptions: those of [`client`] and [`http`] that need a process
-//! or a network are compiled and not run, and those of [`extensions`] and [`logging`] that need another crate are not compiled.
+//! Start with [`tools`] and [`results`]; [`testing`] and [`http`] come next for most servers. The tests compile and run the snippets,
+//! which assert what they return. There are two exceptions. Snippets of [`client`] and [`http`] that need a process or a network are
+//! compiled, but not run. Snippets of [`extensions`] and [`logging`] that need another crate are not compiled.
 //!
 //! | to | read |
 //! | --- | --- |
@@ -11,7 +11,7 @@
 //! | compose servers, limit and log calls, hide tools from callers | [`tools`](tools#large-servers-parts-layers-visibility) |
 //! | test | [`testing`] |
 //! | serve | [`http`], [`deploying`], [`logging`], [`limits`] |
-//! | serve the clients that there are | [`clients`], [`revisions`], [`checks`] |
+//! | serve the clients of your users | [`clients`], [`revisions`], [`checks`] |
 //! | write a client | [`client`] |
 //! | find out why something fails | [`errors`] |
 //! | come from another framework | [`from_rmcp`], [`from_fastmcp`] |

@@ -1,4 +1,4 @@
-//! Typed Model Context Protocol servers whose every message is checked before it is sent.
+//! A framework for Model Context Protocol servers. It checks every message before it sends it.
 //!
 //! Annotate functions, collect them, run:
 //!
@@ -17,44 +17,44 @@
 //! }
 //! ```
 //!
-//! The signature is the schema: a parameter whose type implements [`FromContext`] is injected, every other one is an
-//! argument, and doc comments are descriptions. One server speaks every revision of the specification, to clients of both
-//! eras at once; [`schema`] has the generated message types.
+//! The signature is the schema: a parameter whose type implements [`FromContext`] is injected, every other parameter is an argument,
+//! and doc comments are descriptions. One server serves clients of every [revision](guide::revisions) of the specification at once.
+//! [`schema`] has the generated message types.
 //!
 //! # Where to read on
 //!
-//! The [guide] has a chapter for each task; the pages of the attributes have all that they accept.
+//! The [guide] has a chapter for each task. The pages of the attributes list everything that they accept.
 //!
 //! | task | chapter | reference |
 //! | --- | --- | --- |
 //! | a tool, its arguments and results | [tools](guide::tools), [results and errors](guide::results) | [`#[tool]`](macro@tool), [`DynamicTool`], [`ToolError`] |
-//! | state that functions share | [state](guide::state) | [`#[server]`](macro@server), [`State`] |
+//! | state that several functions share | [state](guide::state) | [`#[server]`](macro@server), [`State`] |
 //! | progress, cancellation | [progress](guide::progress) | [`Context::progress`], [`Context::cancelled`] |
 //! | a prompt, a resource, a folder of files, completion | [prompts and resources](guide::prompts_and_resources) | [`#[prompt]`](macro@prompt), [`#[resource]`](macro@resource), [`resource::Folder`], [`completion`] |
 //! | a question to the user, the client's model, its roots | [asking](guide::asking) | [`Context::ask`], [`Context::ask_url`], [`Context::sample`], [`Context::roots`], [`Context::once`], [`Askable`] |
-//! | work that outlives its request | [progress](guide::progress) | [`task`] |
+//! | work that outlives its request | [asking and tasks](guide::asking#tasks) | [`task`] |
 //! | tests | [testing](guide::testing) | [`Server::connect`], `testing` |
 //! | HTTP, authentication, an application of your own | [HTTP](guide::http), [deploying](guide::deploying) | `HttpConfig`, [`Principal`], [`visibility`], [`layer`] |
 //! | logs | [logging](guide::logging) | [`Context::log`] |
 //! | a client | [client](guide::client) | [`client`], [`acp`] |
-//! | clients that exist, and what they accept | [clients](guide::clients) | [`lint`], [`Profile`] |
-//! | what each revision has | [revisions](guide::revisions), [regenerating](guide::regenerating) | [`schema`], [`projection`] |
+//! | known clients, and what they accept | [clients](guide::clients) | [`lint`], [`Profile`] |
+//! | the features of each revision | [revisions](guide::revisions), [regenerating](guide::regenerating) | [`schema`], [`projection`] |
 //! | an extension | [extensions](guide::extensions) | [`Server::extension`] |
-//! | what is checked, the bounds | [checks](guide::checks), [limits](guide::limits), [speed](guide::speed) | [`check`], [`Policy`], [`Leniencies`] |
+//! | checks, limits, speed | [checks](guide::checks), [limits](guide::limits), [speed](guide::speed) | [`check`], [`Policy`], [`Leniencies`] |
 //! | an error message | [errors you may meet](guide::errors) | |
-//! | from another framework | [rmcp](guide::from_rmcp), [FastMCP](guide::from_fastmcp) | |
+//! | a server written with another framework | [rmcp](guide::from_rmcp), [FastMCP](guide::from_fastmcp) | |
 //!
 //! # Features
 //!
 //! | feature | default? | what it adds |
 //! | --- | --- | --- |
-//! | `ask` | yes | questions to clients of 2026-07-28, whose state is sealed: [`Context::ask`] and its like; without it they reach older clients only |
-//! | `client` | yes | [`Client`], and [`Server::connect`] for tests; a server without it compiles less: `default-features = false, features = ["ask"]` |
+//! | `ask` | yes | questions to clients of 2026-07-28, whose state is sealed: [`Context::ask`], [`Context::sample`] and the like; without it, only clients of older revisions can be asked |
+//! | `client` | yes | [`Client`], and [`Server::connect`] for tests; a server without it compiles less code: `default-features = false, features = ["ask"]` |
 //! | `client-process` | no | `Client::spawn`: a client that starts its server as a child process |
 //! | `http` | no | Streamable HTTP on axum: `Server::serve_http`, `Server::into_router` |
 //! | `client-http` | no | clients over Streamable HTTP, on reqwest: `Client::connect`, `client::HttpEndpoint` |
-//! | `client-http-tls` | no | the same, and `https` by rustls with the certificates of the system |
-//! | `json-schema` | no | tool schemas with `unevaluatedProperties`, `$dynamicRef`, `$id` below the root, look-around in patterns, or in 2019-09, draft-06 or draft-04, checked by the `jsonschema` crate; [`check`] covers all others without it |
+//! | `client-http-tls` | no | the same, and `https` with rustls and the certificates of the system |
+//! | `json-schema` | no | tool schemas with `unevaluatedProperties`, `$dynamicRef`, `$id` below the root, look-around in patterns, or of draft 2019-09, draft-06 or draft-04; the `jsonschema` crate checks them. [`check`] checks all other schemas without this feature |
 //! | `tracing-log` | no | `ClientLog`, a `tracing` layer that sends the events of a request to its client as log messages |
 //! | `testing` | no | module `testing`, for `[dev-dependencies]`: a checker of recorded traffic, recorders, contract snapshots, a scripted user and, with `http`, a client of an axum `Router` without a socket |
 
