@@ -1,9 +1,9 @@
 //! A typed client.
 //!
-//! [`Server::connect`](crate::Server::connect) makes one that talks to a server in the same process, over the same bytes
-//! that standard input and output would carry, for tests. [`Client::over`] takes any byte stream, such as a socket, and `Client::spawn`, with
-//! the feature `client-process`, starts a server as a child process.
-//! It speaks both eras and finds out which by itself.
+//! [`Server::connect`](crate::Server::connect) returns a client of a server in the same process, for tests. It sends the same bytes as
+//! over standard input and output. [`Client::over`] takes any byte stream, such as a socket. `Client::spawn`, with the feature
+//! `client-process`, starts a server as a child process. `Client::connect`, with the feature `client-http`, connects to a URL. A client
+//! finds out by itself which revision the server speaks.
 //!
 //! ```
 //! use trueform::prelude::*;
@@ -28,11 +28,11 @@
 //!
 //! # Every message of every revision
 //!
-//! The functions of [`Client`] do what a program mostly wants: [`call_tool`](Client::call_tool) answers the server's questions on the way,
-//! [`list_tools`](Client::list_tools) reads all pages. The trait [`ClientMethods`], which the prelude has, is generated from the schemas and
-//! has one function for each message that a client sends, called as the message is on the wire. It sends that one message with
-//! whole params, takes the same options, and gives the result as it came. A message that the revision of the connection lacks is refused
-//! before it is sent ([`LocalError::Unavailable`]). The functions for the tasks extension are in a
+//! The functions of [`Client`] do more than send one message: [`call_tool`](Client::call_tool) also answers the server's questions, and
+//! [`list_tools`](Client::list_tools) reads all pages. The trait [`ClientMethods`], which is part of the prelude, is generated from the
+//! schemas. It has one function for each message that a client sends, with the name of the method. Such a function takes the params of
+//! the message, sends this one message, takes the same options, and returns the result unchanged. If the revision of the connection
+//! lacks the message, it is refused before it is sent ([`LocalError::Unavailable`]). The functions for the tasks extension are in a
 //! [trait of their own](crate::schema::ext::tasks::ClientMethods).
 //!
 //! ```
@@ -233,13 +233,13 @@ impl Client {
         })
     }
 
-    /// What is worth remembering of the server. Given back by [`ClientOptions::profile`], it spares the next connection a probe.
+    /// What is worth remembering of the server. If [`ClientOptions::profile`] gets it, the next connection needs no probe.
     #[must_use]
     pub fn profile(&self) -> ServerProfile {
         ServerProfile::new(self.revision())
     }
 
-    /// How many lines the server wrote that are not messages, such as a banner. They are skipped and logged, without the values in them.
+    /// The number of lines from the server that are not messages, such as a banner. They are skipped, and logged without their values.
     #[must_use]
     pub fn skipped_lines(&self) -> u64 {
         self.inner.link.wire.skipped_lines()
@@ -344,8 +344,8 @@ impl Client {
         Notifications(self.inner.link.notifications())
     }
 
-    /// Every message from now on that the client has no use for: answers to no request, malformed lines, unknown notifications. The log has them
-    /// too.
+    /// Every message from now on that the client cannot use: responses to no request, malformed lines, unknown notifications. The log has
+    /// them too.
     ///
     /// ```
     /// # use trueform::prelude::*;
@@ -372,9 +372,9 @@ impl Client {
     }
 
     /// Subscribes to changes (2026-07-28) and waits until the server has acknowledged. The server leaves out what it does not have:
-    /// [`Subscription::honoured`] says what is left.
+    /// [`Subscription::honoured`] returns the rest.
     ///
-    /// In the legacy era changes come as [`Client::notifications`]: those of lists unasked, those of a resource after a
+    /// In the legacy era, changes arrive as [`Client::notifications`]: changes of lists without a request, changes of a resource after a
     /// [`Subscribe`](crate::schema::methods::Subscribe) request. The [guide](crate::guide::prompts_and_resources#updates) shows both.
     ///
     /// # Errors
@@ -428,8 +428,8 @@ impl Client {
         self.inner.link.close_sending();
     }
 
-    /// Ends the connection and waits until the server has answered what it will and closed its side. A child process is given the
-    /// times that its `ServerCommand` sets, and is gone when this returns.
+    /// Ends the connection, and waits until the server has sent its last responses and closed its side. A child process gets the times
+    /// that its `ServerCommand` sets, and has ended when this returns.
     pub async fn close(self) {
         self.inner.link.close_sending();
         #[cfg(feature = "client-process")]

@@ -36,7 +36,7 @@ impl CacheLimits {
         }
     }
 
-    /// Sets how many results are kept, at least 1, else the client does not connect; the oldest go first.
+    /// Sets how many results are kept, at least 1, otherwise the client does not connect. The oldest are removed first.
     ///
     /// ```
     /// use trueform::client::CacheLimits;
@@ -49,8 +49,8 @@ impl CacheLimits {
         self
     }
 
-    /// Sets how many bytes of results and params are kept, at least 1, else the client does not connect; the oldest go first. A result
-    /// that is larger is not kept.
+    /// Sets how many bytes of results and params are kept, at least 1, otherwise the client does not connect. The oldest results are
+    /// removed first. A result that is larger is not kept.
     ///
     /// ```
     /// use trueform::client::CacheLimits;
@@ -256,7 +256,7 @@ impl Client {
         match outcome {
             // What has changed meanwhile may not be in it.
             Ok(_) if self.inner.link.changes.version(asked.about) != asked.version => {}
-            // The server counts from its answer: from the sending on it is no longer than that.
+            // The server counts from its response. The client counts from the request, which is earlier, so it keeps nothing for too long.
             Ok(text) => cache.put(asked, text, sent),
             Err(ClientError::Remote(error))
                 if error.code == code::INVALID_PARAMS && asked.has_cursor =>

@@ -144,7 +144,7 @@ repeatable! {
         }
 
         fn awaited(client: Client, task: StartedTask) -> Awaited<CallToolResult> {
-            // W-12: a client that did not say that it can wait for tasks does not get any.
+            // W-12: a client that did not declare tasks does not get any.
             match client.takes_tasks() {
                 true => Box::pin(task.awaited(client)),
                 false => Box::pin(std::future::ready(Err(not_asked_for()))),
@@ -166,7 +166,7 @@ impl ToolCall {
         Some(&params.name)
     }
 
-    /// Has the call run as a task, as 2025-11-25 has it.
+    /// Makes the call run as a task of 2025-11-25.
     pub(super) fn ask_for_task(&mut self, task: TaskMetadata) {
         self.asks_for_task = true;
         if let Ok(params) = &mut self.params {

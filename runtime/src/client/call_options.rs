@@ -89,7 +89,7 @@ impl SharedProgress {
     pub(super) fn callback(&self) -> OnProgress {
         let slot = self.0.clone();
         Box::new(move |notified| {
-            // It is away while it runs: one that panics is not called again.
+            // It is taken out while it runs, so one that panics is not called again.
             let callback = slot.lock().take();
             if let Some(mut callback) = callback {
                 callback(notified);
@@ -230,8 +230,9 @@ macro_rules! call_options {
                 self
             }
 
-            /// Calls `report` with a token each time from which the answer can be resumed if this client ends before it came: the id of the
-            /// event that was taken last, for [`resume_from`](Self::resume_from). A server that gives its events no ids brings none.
+            /// Calls `report` with a token after each event of the answer's stream. If this client ends before the answer arrives,
+            /// another client can get the rest of the answer with the last token: see [`resume_from`](Self::resume_from). The token is
+            /// the id of the event. If the server gives its events no ids, `report` is not called.
             ///
             /// Only the first request of a call has tokens, each time that it is sent. Only Streamable HTTP has them, up to 2025-11-25: elsewhere the call ends with
             /// [`LocalError::NoResumption`](crate::client::LocalError::NoResumption) or
@@ -254,10 +255,9 @@ macro_rules! call_options {
                 self
             }
 
-            /// Does not send the request, but takes the rest of the answer to the same request of an earlier client, from the event
-            /// after `token`. What of the stream came before it, such as progress reports, does not come again. The client has to be of
-            /// the session that the earlier one had: see `HttpEndpoint::session`. A token belongs to one request; the params given here
-            /// are not sent.
+            /// Does not send the request, but gets the rest of the answer to the same request of an earlier client, from the event after
+            /// `token`. Earlier parts of the stream, such as progress reports, are not repeated. The client must continue the session of
+            /// the earlier client: see `HttpEndpoint::session`. A token belongs to one request; the params given here are not sent.
             ///
             /// A resumed request is not sent again by a [`RetryPolicy`](crate::client::RetryPolicy). One that is dropped or runs out of time is
             /// not cancelled: the server knows the request under the id that the earlier client gave it. A token has 1 to 4,096 bytes and no

@@ -62,7 +62,7 @@ impl KnownTools {
             .is_some_and(|tool| tool.is_repeatable)
     }
 
-    /// Holds the structured content of `result` to the output schema of the tool `name`, if it has one.
+    /// Checks the structured content of `result` against the output schema of the tool `name`, if it has one.
     ///
     /// # Errors
     /// What is wrong with it.

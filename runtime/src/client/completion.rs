@@ -42,7 +42,7 @@ impl CompletionCall {
         }
     }
 
-    /// Adds the value of another argument that is filled in. Servers learn of it since 2025-06-18.
+    /// Adds the value of another argument that is filled in. Servers get it since 2025-06-18.
     ///
     /// ```no_run
     /// use trueform::{client::Client, schema::PromptReference};

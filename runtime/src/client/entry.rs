@@ -9,8 +9,8 @@ use crate::{
 };
 
 impl Client {
-    /// Connects to a server as an ACP session or a configuration names it: starts its command, or connects to its URL. Before that its
-    /// transport is held to what is `declared`; a host that is not an agent of ACP declares what it can do.
+    /// Connects to a server as an ACP session or a configuration names it: starts its command, or connects to its URL. Before that, it
+    /// checks that the transport is `declared`. A host that is not an ACP agent declares the transports that it supports.
     ///
     /// ```no_run
     /// use trueform::{Client, acp::{McpServers, McpTransports}, client::ClientOptions};

@@ -18,7 +18,7 @@ pub enum ClientError {
     Remote(ErrorObject),
 }
 
-/// Reasons that lie on this side of the connection. None of them is ever made from an answer's `error`.
+/// Reasons on the client's side of the connection. The `error` of a response never becomes one of them.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LocalError {
@@ -40,7 +40,7 @@ pub enum LocalError {
     Settings(Vec<String>),
     /// The server did not answer while the client connected.
     NoHandshake(HandshakeTimeout),
-    /// The server does not read: this many bytes wait to be written to it, as many as may.
+    /// The server does not read: this many bytes wait to be written to it, which is the limit.
     NotRead(usize),
     /// Not sent: `in_flight` requests wait for their answers, the [`max_in_flight`](super::ClientOptions::max_in_flight), and `waiting` wait to be
     /// sent, the [`max_queued`](super::ClientOptions::max_queued).
@@ -50,7 +50,7 @@ pub enum LocalError {
         /// How many requests may wait to be sent.
         waiting: usize,
     },
-    /// Not sent within the time of the request: as many others as may be wait for their answers.
+    /// Not sent within the timeout of the request, because the maximum number of other requests wait for their answers.
     NotSent {
         /// How many requests may wait for their answers.
         in_flight: usize,
@@ -87,7 +87,7 @@ pub enum LocalError {
     TaskCancelled(String),
     /// The server keeps asking for input; holds how many rounds there were.
     TooManyRounds(u32),
-    /// A list has no end in sight; holds how many pages of it were read.
+    /// A list does not end; holds how many pages of it were read.
     EndlessList(u32),
     /// The byte stream failed.
     Io(io::Error),
@@ -259,8 +259,8 @@ pub(super) fn unfit_answer(error: &ErrorObject) -> DecodeError {
     DecodeError::new(pointer, message)
 }
 
-/// Whether a message is refused, as `error` says, because it is an error without an id: one of the server to something that it
-/// could not read.
+/// Whether `error` refuses a message because it is an error without an id. A server sends such an error about input that it could not
+/// read.
 pub(super) fn is_error_without_id(error: &ErrorObject) -> bool {
     #[derive(Deserialize)]
     struct Data {

@@ -1,4 +1,4 @@
-//! What is known of a server process that failed, and how that is said.
+//! What is known of a server process that failed, and the text of the error.
 
 use std::{fmt, process::ExitStatus, time::Duration};
 

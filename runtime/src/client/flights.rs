@@ -71,7 +71,7 @@ impl Flights {
         }
     }
 
-    /// Lets all go who wait for a place.
+    /// Wakes all requests that wait for a place, which then end.
     pub(super) fn close(&self) {
         self.free.close();
     }

@@ -103,7 +103,7 @@ struct Declared {
 
 impl ClientGate {
     pub(super) fn new(options: &ClientOptions) -> Self {
-        // Who writes every message by hand is not held up.
+        // A client that writes every message by hand is not checked.
         let writes_all = options.negotiation == Negotiation::Nothing;
         Self {
             inbound: options.incoming,

@@ -33,8 +33,8 @@ pub type Answering<'a> = Pin<Box<dyn Future<Output = Result<Json, ErrorObject>> 
 pub trait ClientHandler: Send + Sync {
     /// Answers `method`. The result must have the form that the specification gives it.
     ///
-    /// Runs in a task of its own, so it may take its time. In the legacy era the server may cancel what it asked: the
-    /// future is dropped then, and nothing is answered; one that panics is answered for, by -32603. At most
+    /// Runs in a task of its own, so it may take long. In the legacy era, the server may cancel its request: then the future is dropped,
+    /// and no response is sent. If the future panics, the response is error -32603. At most
     /// [`ClientOptions::MOST_QUESTIONS`](super::ClientOptions::MOST_QUESTIONS) run at once.
     fn answer(&self, method: &str, params: Option<Json>) -> Answering<'_> {
         let _ = params;

@@ -59,7 +59,7 @@ pub(super) async fn negotiate(
     }
 }
 
-/// Connects to a server that spoke `revision` of the legacy era the last time. What it refuses now is no longer so.
+/// Connects to a server that spoke `revision` of the legacy era the last time. If it refuses, the profile is out of date.
 // D-10
 async fn as_remembered(
     link: &Arc<Link>,
@@ -110,7 +110,7 @@ async fn automatic(link: &Arc<Link>, options: &ClientOptions) -> Result<ServerFa
         Err(ClientError::Remote(error)) if (-32099..=-32020).contains(&error.code) => {
             Err(ClientError::Remote(error))
         }
-        // Nobody is left to ask.
+        // The connection has ended.
         Err(ClientError::Local(
             error @ (LocalError::ClosedOnDiscover | LocalError::Server(_) | LocalError::Io(_)),
         )) => Err(error.into()),

@@ -1,6 +1,6 @@
 //! Streamable HTTP, the client's side: a connection to an address, or to an application in the same process.
 //!
-//! What a message becomes as a request, and a response as messages, is the same for both; [`exchange`] is what they differ in.
+//! Both turn messages into requests, and responses into messages, in the same way. They differ in [`exchange`].
 
 mod anew;
 mod answer;

@@ -1,5 +1,4 @@
-//! A hasher for the ids of a client's own requests, which the client numbers itself: no peer chooses what is kept, so that nobody can make
-//! ids collide on purpose.
+//! A hasher for the ids of a client's own requests. The client numbers them itself, so no peer can make ids collide on purpose.
 
 use std::hash::{BuildHasherDefault, Hasher};
 

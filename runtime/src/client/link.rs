@@ -88,7 +88,7 @@ struct Waiter {
     busy: Option<Busy>,
 }
 
-/// A request on its way. Dropped before its answer came, it is abandoned.
+/// A request that waits for its answer. If it is dropped before, it is abandoned.
 pub(super) struct PendingRequest {
     pub(super) link: Arc<Link>,
     pub(super) id: RequestId,
@@ -393,7 +393,7 @@ impl fmt::Debug for LastingProgress {
 impl Waiter {
     /// Hands the outcome to the request that waits, which may have gone in the meantime.
     fn settle(self, outcome: ServerAnswer) {
-        // Before the answer, after which nothing of the caller's runs any more.
+        // Before the answer: no callback of the caller runs after it.
         contained("a progress callback", || drop(self.progress));
         let _ = self.answer.send(outcome);
     }

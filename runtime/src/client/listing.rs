@@ -1,4 +1,4 @@
-//! Reading the pages of a list to their end, whatever the server makes of cursors and of single items.
+//! Reading all pages of a list, also from servers that repeat cursors or send malformed items.
 
 use std::{collections::HashSet, fmt, marker::PhantomData};
 

@@ -1,7 +1,6 @@
-//! Messages that wait for a reader who is slow, or never comes: so many and so many bytes of them, then the oldest are
-//! lost.
+//! Messages that wait for a slow or absent reader. Their number and their bytes are limited; beyond the limit the oldest are lost.
 //!
-//! Knows nothing of what they say.
+//! Does not know the contents of the messages.
 
 use std::{
     collections::VecDeque,

@@ -61,7 +61,7 @@ impl Weighs for Notified {
     }
 }
 
-/// Receives every notification of a connection from its making on, subscriptions' own excepted.
+/// Receives every notification of a connection from its creation on, except those of subscriptions.
 ///
 /// At most 1,024 wait, and 8 MiB of them; a reader that is slower loses the oldest, and the log says so.
 #[derive(Debug)]

@@ -53,10 +53,10 @@ pub struct ClientOptions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Negotiation {
-    /// Asks by `server/discover`; a server that does not know the question is spoken to in the legacy era.
+    /// Sends `server/discover`. If the server does not know this method, the client uses the legacy era.
     #[default]
     Automatic,
-    /// Speaks this revision, and no other: a server that counters with another one is left.
+    /// Speaks only this revision. If the server answers with another one, the client does not connect.
     Exactly(Revision),
     /// Offers this legacy revision by `initialize` and takes whichever legacy revision the server answers with.
     Offer(Revision),
@@ -202,9 +202,9 @@ impl ClientOptions {
         self
     }
 
-    /// What an earlier connection to the server found out: [`Client::profile`](super::Client::profile). With
-    /// [`Negotiation::Automatic`], a server that spoke a legacy revision is offered that by `initialize`, without a probe; if it refuses, it is
-    /// probed after all. A server of the modern era is asked by `server/discover` in any case, because the answer says what it can do.
+    /// What an earlier connection to the server found out: [`Client::profile`](super::Client::profile). With [`Negotiation::Automatic`],
+    /// the client offers a legacy revision of the profile in `initialize`, without a probe. If the server refuses it, the client sends
+    /// the probe after all. A server of the modern era always gets `server/discover`, because the result has its capabilities.
     ///
     /// ```
     /// use trueform::{client::{ClientOptions, ServerProfile}, schema::Revision};
@@ -321,7 +321,7 @@ impl ClientOptions {
         self
     }
 
-    /// Sends requests without an effect again that got no answer. Off unless this is called.
+    /// Sends requests that have no effect again if they got no response. Off unless this is called.
     ///
     /// ```
     /// use trueform::client::{ClientOptions, RetryPolicy};
@@ -354,7 +354,7 @@ impl ClientOptions {
         self
     }
 
-    /// What is done about messages to the server that the revision does not allow. [`Policy::Enforce`] by default: they fail
+    /// How to treat messages to the server that the revision does not allow. [`Policy::Enforce`] by default: they fail
     /// with [`LocalError::NotAllowed`](super::LocalError::NotAllowed) and do not leave. Off with [`Negotiation::Nothing`].
     ///
     /// ```
@@ -368,8 +368,8 @@ impl ClientOptions {
         self
     }
 
-    /// What is done about messages from the server that the revision does not allow, apart from what is
-    /// [let through](Self::lenient). [`Policy::Enforce`] by default.
+    /// How to treat messages from the server that the revision does not allow, apart from the [accepted deviations](Self::lenient).
+    /// [`Policy::Enforce`] by default.
     ///
     /// ```
     /// use trueform::{Policy, client::ClientOptions};
@@ -382,7 +382,7 @@ impl ClientOptions {
         self
     }
 
-    /// What servers may do although the specification does not allow it. [`Leniencies::ALL`] by default.
+    /// The deviations from the specification that the client accepts. [`Leniencies::ALL`] by default.
     ///
     /// ```
     /// use trueform::{Leniencies, Leniency, client::ClientOptions};
@@ -396,7 +396,7 @@ impl ClientOptions {
         self
     }
 
-    /// Who answers the server's questions.
+    /// Sets the handler that answers the server's questions.
     ///
     /// ```
     /// use trueform::{client::{Answering, ClientHandler, ClientOptions}, schema::Json};

@@ -45,7 +45,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads `text` in both ways, which must not differ, in their errors neither. Returns the kind.
+    /// Reads `text` in both ways. The results must be the same, including their errors. Returns the kind.
     #[track_caller]
     fn read<R, O>(text: &str, kind: fn(&O) -> &'static str) -> &'static str
     where

@@ -31,16 +31,16 @@ impl Client {
     ///
     /// If the process exits, or closes its standard output, all calls end with [`LocalError::Server`], which has the exit status and the last
     /// 64 KiB of standard error. Processes that it started and that still hold its output open do not delay this for longer than
-    /// [`ServerCommand::last_output`]. To go on, spawn it again.
+    /// [`ServerCommand::last_output`]. Spawn the server again to continue.
     ///
     /// [`Client::close`] closes the server's standard input, waits for its exit ([`ServerCommand::close_wait`]), sends SIGTERM to its group,
     /// waits ([`ServerCommand::term_wait`]), and kills the group. What is left of the group when the process has exited is ended as well. When
     /// the last clone of a client is dropped, the same happens in the background. If the tokio runtime ends before that is done, the
-    /// group is killed at once. On other systems than Unix there are no groups and no SIGTERM: the process itself is killed after
-    /// both waits; that was not verified.
+    /// group is killed at once. Systems other than Unix have no groups and no SIGTERM: the process itself is killed after both waits.
+    /// This is not verified.
     ///
     /// With [`Negotiation::Automatic`], a server that ends instead of answering `server/discover` is started once more, and spoken to in
-    /// the legacy era. [`Client::profile`], given back with [`ClientOptions::profile`], spares that the next time.
+    /// the legacy era. With [`Client::profile`] in [`ClientOptions::profile`], this is not needed the next time.
     ///
     /// Must be called within a tokio runtime that has I/O and time enabled.
     ///

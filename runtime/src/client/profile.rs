@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 use trueform_schema::Revision;
 
-/// What a client found out about a server, to be given back when it connects again: it then spares a server of the legacy era the
-/// probe by `server/discover`.
+/// What a client found out about a server. When the client connects again with it, a server of the legacy era gets no probe by
+/// `server/discover`.
 ///
 /// Serialises to an object with the member `protocolVersion`, so that it can be stored beside the server's entry in a configuration. A
-/// version that this release does not know counts as nothing remembered.
+/// version that this release does not know is ignored.
 ///
 /// ```
 /// # use trueform::prelude::*;

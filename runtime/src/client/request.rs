@@ -1,4 +1,4 @@
-//! One request: what goes into its `_meta`, how long it is waited for, and what becomes of its answer.
+//! One request: what its `_meta` contains, how long the client waits for it, and what happens to its response.
 
 use std::{
     fmt,

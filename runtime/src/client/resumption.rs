@@ -53,7 +53,7 @@ impl Resumption {
 
     /// Reports the id of an event whose message has been taken.
     pub(super) fn note(&self, token: &str) {
-        // It is away while it runs: one that panics is not called again.
+        // It is taken out while it runs, so one that panics is not called again.
         let report = self.report.lock().take();
         if let Some(mut report) = report {
             let report = contained("a callback for resumption tokens", move || {
@@ -153,7 +153,7 @@ impl Resumptions {
         }
     }
 
-    /// Whether the cancellation of the request `id` is for the transport alone. Asked once for each.
+    /// Whether the cancellation of the request `id` is for the transport alone. Called once for each request.
     pub(super) fn take_given_up(&self, id: &RequestId) -> bool {
         let mut kept = self.lock();
         kept.as_mut().is_some_and(|kept| kept.given_up.remove(id))

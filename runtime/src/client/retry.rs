@@ -16,13 +16,13 @@ use super::{
 
 /// When and how often requests are sent again; set by [`ClientOptions::retry`](super::ClientOptions::retry).
 ///
-/// Only requests that have no effect are: lists, `resources/read`, `prompts/get`, `completion/complete`, `ping`, `server/discover`, `tasks/get`,
-/// and calls of tools that the server lists as `readOnlyHint` or `idempotentHint`. A call that asked for input is not
-/// sent again.
+/// Only these requests are sent again, because they have no effect: lists, `resources/read`, `prompts/get`, `completion/complete`,
+/// `ping`, `server/discover`, `tasks/get`, and calls of tools that the server lists with `readOnlyHint` or `idempotentHint`. A call that
+/// asked for input is not sent again.
 ///
-/// They are sent again after they have run out of time, and over HTTP also where there was no connection, where it broke, and where the
-/// server is busy: status 408, 429, 502, 503 and 504. Each attempt has the request's whole timeout. Waits double, and are by chance up
-/// to a half shorter, so that the clients of a server do not all return at once.
+/// They are sent again after a timeout. Over HTTP they are also sent again if there was no connection, if it broke, or if the server is
+/// busy: status 408, 429, 502, 503 and 504. Each attempt has the request's whole timeout. The wait doubles with each attempt. A random
+/// part of up to one half is subtracted, so that the clients of a server do not all return at once.
 ///
 /// ```
 /// use std::time::Duration;
@@ -46,7 +46,7 @@ impl RetryPolicy {
     /// The longest wait between two attempts by default: 10 s.
     pub const DEFAULT_LONGEST_WAIT: Duration = Duration::from_secs(10);
 
-    /// Sends a request at most so many times in all; at least 1, else the client does not connect.
+    /// Sets how many times a request is sent at most; at least 1, otherwise the client does not connect.
     #[must_use]
     pub fn attempts(attempts: u32) -> Self {
         Self {

@@ -1,5 +1,5 @@
-//! The server's requests that the handler is working on: so many at once, each under an id of its own, each ended by its
-//! answer, by the server, or by the end of the connection.
+//! The server's requests that the handler is working on. Their number is limited, and each has an id of its own. A request ends with its
+//! answer, when the server cancels it, or with the connection.
 
 use std::{
     collections::HashMap,

@@ -1,8 +1,8 @@
 //! What leaves for the server: one queue, and the task that writes it. A message that is alone is written at once, without either.
 //! Writers are the caller's code: they are polled without a lock, and a panic of one ends the connection as an error does.
 //!
-//! Requests wait for room in the queue, and notifications that find none are refused. Answers the server causes: one that asks
-//! and does not read its input cannot make the client queue responses without end.
+//! Requests wait for room in the queue. Notifications are refused if the queue has no room. Responses have a limit of their own: a server
+//! that sends requests and does not read its input cannot make the client queue responses without end.
 
 mod pipe;
 
@@ -80,7 +80,7 @@ impl Room {
     }
 }
 
-/// Lets those go who wait for room, when nothing is written any more.
+/// Wakes all that wait for room, because nothing is written any more.
 struct Closing(Arc<Room>);
 
 impl Drop for Closing {

@@ -21,7 +21,8 @@ pub enum StrayKind {
     UnknownId,
     /// A line that is not a message, such as a banner, or a message that JSON-RPC does not allow.
     Malformed,
-    /// A notification of a method that no revision has. An extension may have it: [`Notifications`](super::Notifications) bring it all the same.
+    /// A notification of a method that no revision has. An extension may have it, so [`Notifications`](super::Notifications) returns it
+    /// too.
     UnknownNotification,
     /// A request or a notification that the revision does not allow.
     NotAllowed,
@@ -48,8 +49,8 @@ impl StrayKind {
 pub struct Stray {
     /// What is wrong with it.
     pub kind: StrayKind,
-    /// What it was, its strings and numbers replaced by their sizes and cut off after about 512 bytes. A batch comes whole, once for each;
-    /// a notification of an unknown subscription comes alone.
+    /// The message, with its strings and numbers replaced by their sizes, cut off after about 512 bytes. For a message of a batch it is
+    /// the whole batch, except for a notification of an unknown subscription.
     pub redacted: String,
 }
 
@@ -94,7 +95,7 @@ impl StrayLog {
         listener
     }
 
-    /// Ends what those hear who listen.
+    /// Ends the streams of all listeners.
     pub(super) fn close(&self) {
         let listeners = std::mem::take(&mut *self.lock());
         for listener in listeners.iter().filter_map(Weak::upgrade) {
@@ -124,7 +125,7 @@ impl Weighs for Stray {
     }
 }
 
-/// Receives every [`Stray`] of a connection from its making on.
+/// Receives every [`Stray`] of a connection from its creation on.
 ///
 /// At most 1,024 wait, and 8 MiB of them; a reader that is slower loses the oldest, and the log says so.
 #[derive(Debug)]

@@ -25,8 +25,8 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    /// What the server agreed to send: never more than was asked for. What a server agrees to beyond that is logged and left
-    /// out, as are the notifications it sends of it, unless [`incoming`](super::ClientOptions::incoming) lets them in.
+    /// What the server agreed to send, which is never more than the client asked for. If the server agrees to more, the rest is logged
+    /// and left out, and so are the notifications about it, unless [`incoming`](super::ClientOptions::incoming) accepts them.
     // U-5
     #[must_use]
     pub fn honoured(&self) -> &SubscriptionFilter {

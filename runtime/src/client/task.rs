@@ -43,14 +43,14 @@ pub struct TaskCall {
 
 /// A call of a tool that may run as a task. The server decides: it may also have answered at once.
 ///
-/// Dropped, the task goes on: it can be looked at again as long as the server keeps it. Awaited, or by [`result`](Self::result), it
-/// ends with the result of the call. Waiting polls the task at the interval that the server names, or each
-/// [`DEFAULT_POLL_INTERVAL`], and lets the client's [`handler`](super::ClientOptions::handler) answer what the task asks.
+/// If this is dropped, the task goes on, and can be polled as long as the server keeps it. If it is awaited, as by
+/// [`result`](Self::result), it returns the result of the call. While it waits, it polls the task at the interval that the server names,
+/// or each [`DEFAULT_POLL_INTERVAL`], and the client's [`handler`](super::ClientOptions::handler) answers the questions of the task.
 #[derive(Debug)]
 pub struct ToolTask {
     client: Client,
     state: State,
-    /// Reports on the task for as long as it is held.
+    /// Reports progress of the task until it is dropped.
     progress: Option<LastingProgress>,
 }
 
@@ -79,7 +79,7 @@ enum Polled {
 }
 
 impl ToolCall {
-    /// Runs the call as a task, if the server does so: the returned value is awaited for a [`ToolTask`].
+    /// Runs the call as a task, if the server does so. Await the returned value to get a [`ToolTask`].
     ///
     /// At 2025-11-25 the call asks for a task, which the server must have declared. At 2026-07-28 the server decides, and the client
     /// must have [declared](super::ClientOptions::capabilities) the extension `io.modelcontextprotocol/tasks`; a client that did so
@@ -165,7 +165,7 @@ impl ToolTask {
         }
     }
 
-    /// The status that was seen last: [`poll`](Self::poll) looks anew.
+    /// The status that was seen last. [`poll`](Self::poll) asks the server for the current one.
     #[must_use]
     pub fn status(&self) -> TaskStatus {
         match &self.state {

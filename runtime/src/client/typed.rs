@@ -24,12 +24,12 @@ pub struct TypedCall<T> {
 }
 
 impl ToolCall {
-    /// Has the call return its structured content as a `T`.
+    /// Makes the call return its structured content as a `T`.
     ///
-    /// The structured content is held to the output schema that the server lists for the tool. The list is read before the first such call, and
-    /// kept until the server says that its tools have changed; a result that does not fit the schema is held to it again after the list
-    /// was read anew. What is done about one that does not fit, [`incoming`](super::ClientOptions::incoming) decides. A schema that cannot be
-    /// compiled is reported in the log, and checks nothing.
+    /// The client checks the structured content against the output schema that the server lists for the tool. It reads the list before
+    /// the first such call, and keeps it until the server reports that its tools have changed. If a result does not fit the schema, the
+    /// client reads the list again and repeats the check. [`incoming`](super::ClientOptions::incoming) decides what happens to a result
+    /// that does not fit. A schema that cannot be compiled is reported in the log, and its results are not checked.
     ///
     /// ```
     /// # use trueform::prelude::*;

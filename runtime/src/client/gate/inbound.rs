@@ -216,7 +216,7 @@ impl ClientGate {
         Err(decode(revision, known, Some(text)).map_or(Passed::Raw, Passed::Decoded))
     }
 
-    /// The params without `task`, if they ask for one that this client did not declare: then it is as if it were not there.
+    /// The params without `task`, if they ask for a task that this client did not declare. Such a `task` is ignored.
     // W-3
     fn without_task(
         &self,

@@ -1,4 +1,4 @@
-//! A call whose headers the server refuses is made again, with the headers that the tool's schema asks for now.
+//! Repeats a call whose headers the server refused, with the headers that the current schema of the tool asks for.
 
 use std::sync::Arc;
 

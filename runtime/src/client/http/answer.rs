@@ -188,7 +188,7 @@ mod tests {
                 r#"{"jsonrpc":"2.0","id":7,"error":{"code":1,"message":""}}"#,
                 Found::Answer,
             ),
-            // What it lacks, the request hears from the gate.
+            // The gate reports to the request what is missing.
             (r#"{"jsonrpc":"2.0","id":7,"result":7}"#, Found::Answer),
             (r#"{"id":7,"result":{}}"#, Found::Answer),
             (

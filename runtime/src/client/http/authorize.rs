@@ -4,7 +4,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 
 use super::{challenge::Challenge, exchange::Boxed};
 
-/// Gives the credentials of each request, and hears which are refused. OAuth is built on this.
+/// Returns the credentials of each request, and is called when the server refuses them. OAuth can be built on this.
 ///
 /// ```
 /// use std::{future::ready, pin::Pin, sync::Mutex};
@@ -63,7 +63,7 @@ pub struct AuthorizedRequest<'a> {
 pub struct AuthorizationRefused {
     /// 401 or 403.
     pub status: u16,
-    /// The ways in that the server offers (`WWW-Authenticate`).
+    /// The challenges of the server (`WWW-Authenticate`).
     pub challenges: Vec<Challenge>,
     /// Whether the request had an authorization.
     pub had_authorization: bool,

@@ -131,7 +131,7 @@ impl Bridge {
         {
             self.renew(&stale).await?;
             if self.link.is_closed() {
-                // Nobody waits for the answer any more: the request is not made in the new session.
+                // Nothing waits for the answer any more: the request is not made in the new session.
                 return Ok(());
             }
             answer = self.exchange(self.requests.post(sent)).await?;

@@ -9,7 +9,7 @@ const MOST_CHALLENGES: usize = 16;
 /// Most bytes that are read of one header.
 const MOST_BYTES: usize = 8 << 10;
 
-/// A way in that a server offers: `Bearer resource_metadata="…", scope="…"` and the like.
+/// One challenge of a `WWW-Authenticate` header, such as `Bearer resource_metadata="…", scope="…"`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Challenge {

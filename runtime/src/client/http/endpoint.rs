@@ -47,7 +47,7 @@ use crate::{
 ///
 /// # Errors
 ///
-/// Whatever is not an answer becomes [`LocalError::Http`], with the status, the challenges and what to try.
+/// A response that is not an answer becomes [`LocalError::Http`], with the status, the challenges and what to try.
 #[derive(Clone)]
 #[must_use]
 pub struct HttpEndpoint {
@@ -116,7 +116,7 @@ impl HttpEndpoint {
         self.header("authorization", format!("Bearer {token}"))
     }
 
-    /// Who gives the credentials of each request, in place of a header `Authorization`.
+    /// Sets the hook that returns the credentials of each request, in place of a header `Authorization`.
     ///
     /// ```
     /// use std::{future::{Future, ready}, pin::Pin};
@@ -137,8 +137,8 @@ impl HttpEndpoint {
         self
     }
 
-    /// Calls `report` when the server has ended the session and a new one was opened in its place. What the old one kept is gone then:
-    /// subscriptions of resources, the log level, whatever the server remembered. The log reports it too.
+    /// Calls `report` when the server has ended the session and the client has opened a new one in its place. The state of the old
+    /// session is lost: subscriptions of resources, the log level, and other data of the server. The log reports it too.
     ///
     /// ```
     /// use trueform::client::HttpEndpoint;
@@ -164,8 +164,8 @@ impl HttpEndpoint {
         self
     }
 
-    /// Goes on with a session that an earlier client opened. It makes no handshake. The options of the client have to
-    /// declare what the earlier one declared. Requests get ids from the milliseconds since 1970 on, which the earlier client has not used.
+    /// Continues a session that an earlier client opened, without a handshake. The options of the client must declare what the earlier
+    /// client declared. Ids of requests start at the number of milliseconds since 1970, so that the earlier client has not used them.
     ///
     /// A session that the server has ended meanwhile is not opened again: requests end with
     /// [`HttpErrorKind::SessionLost`].

@@ -175,7 +175,7 @@ impl HttpError {
         self.retry_after
     }
 
-    /// The ways in that the server offers (`WWW-Authenticate`).
+    /// The challenges of the server (`WWW-Authenticate`).
     #[must_use]
     pub fn challenges(&self) -> &[Challenge] {
         &self.challenges
@@ -191,7 +191,7 @@ impl HttpError {
         }
     }
 
-    /// Whether a server may answer so that knows no `server/discover`: it gets `initialize` then.
+    /// Whether this may be the response of a server without `server/discover`. The client then sends `initialize`.
     // D-8, D-9
     pub(in crate::client) fn may_be_legacy(&self) -> bool {
         let code = self.status();

@@ -1,4 +1,4 @@
-//! Sessions that outlive a client: what another one needs in order to go on with them.
+//! Sessions that outlive a client: what another client needs to continue them.
 
 use std::{
     fmt,
@@ -19,7 +19,7 @@ use crate::client::{
 /// [`HttpEndpoint::session`](super::HttpEndpoint::session). Comes from [`Client::http_session`] or [`Client::leave`].
 ///
 /// Serialises to an object with the members `sessionId` and `server`, the latter as the server answered `initialize`, so that it can be
-/// stored. A program that has the id acts as the client, so it is to be kept like a credential; `Debug` does not show it.
+/// stored. A program that has the id can act as the client, so keep it like a credential. `Debug` does not show it.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -121,10 +121,10 @@ impl Client {
     }
 
     /// Ends the client and leaves its session open, for another client that goes on with it. Requests that wait for their answers end
-    /// with [`LocalError::Closed`] and are not cancelled: their answers can be taken by
-    /// [`resume_from`](crate::client::RepeatableCall::resume_from). A session that is being opened in place of one that ended is waited for,
-    /// at most 5 s, and is the one that is left. `None` where there is no session, as [`http_session`](Self::http_session) says; the client
-    /// is closed then.
+    /// with [`LocalError::Closed`] and are not cancelled: another client can get their answers with
+    /// [`resume_from`](crate::client::RepeatableCall::resume_from). If the client is opening a session in place of one that ended, this
+    /// waits for it, at most 5 s, and leaves that session open. `None` if there is no session, as for
+    /// [`http_session`](Self::http_session); the client is closed then.
     pub async fn leave(self) -> Option<HttpSession> {
         let has_session = self.http_session().is_some();
         if let (Some(bridge), true) = (&self.inner.http, has_session) {

@@ -1,4 +1,4 @@
-//! The session's own stream: what the server says that belongs to no request (legacy era).
+//! The session's own stream: messages of the server that belong to no request (legacy era).
 
 use std::sync::Arc;
 
@@ -126,7 +126,7 @@ impl Bridge {
                 place.refused(&answer);
                 Next::Again
             }
-            // Most servers without it say 405; some say 404 or 400.
+            // Most servers without it answer 405; some answer 404 or 400.
             status => {
                 let is_odd = status.is_success()
                     || matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);

@@ -339,8 +339,7 @@ impl Outgoing {
         }
     }
 
-    /// Sends what is held, and waits for the answers that are to come, within limits. Nobody waits for those of a client that was
-    /// dropped.
+    /// Sends what is held, and waits for the outstanding answers, within limits. If the client was dropped, it does not wait for them.
     async fn end(mut self) {
         self.ends = true;
         self.held
@@ -403,7 +402,7 @@ impl Gate {
     async fn opened(&mut self) -> bool {
         tokio::select! {
             biased;
-            // Its sender may end without a word, as when a task is aborted.
+            // Its sender may end without a result, as when a task is aborted.
             _ = &mut self.opened => true,
             () = &mut self.latest => false,
         }

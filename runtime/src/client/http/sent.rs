@@ -146,7 +146,7 @@ impl SentMessage {
     /// A `tools/list` with the `_meta` of this request, which says who asks at which revision.
     pub(super) fn listing(&self, id: &RequestId, cursor: Option<&str>) -> Option<Self> {
         let params = Members::read(self.params::<&RawValue>()?.get().as_bytes())?;
-        // Progress of the list is nobody's.
+        // Nothing waits for progress of the list.
         let meta = Members::read(params.get("_meta")?.as_bytes())?.without("progressToken");
         let mut params = Members::default().with("_meta", &meta)?;
         if let Some(cursor) = cursor {

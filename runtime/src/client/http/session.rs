@@ -1,4 +1,4 @@
-//! A session that the server ended is opened anew, once for all requests that notice it (G-3).
+//! Opens a new session in place of one that the server ended, once for all requests that notice it (G-3).
 
 use std::sync::Arc;
 

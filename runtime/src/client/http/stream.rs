@@ -133,7 +133,7 @@ impl Bridge {
                     answered = true;
                     patience.as_mut().reset(Instant::now() + AFTER_ANSWER);
                 }
-                // Nothing of the caller's runs after the answer.
+                // No callback of the caller runs after the answer.
                 if let (Some(id), false) = (&event.id, answered) {
                     place.report(id);
                 }

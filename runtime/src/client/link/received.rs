@@ -185,8 +185,8 @@ impl Link {
         leftover.strays.push(StrayKind::UnknownId);
     }
 
-    /// Ends the only open request with `outcome`, which came under no id: it can be about nothing else. Returns whether there is
-    /// exactly one.
+    /// Ends the only open request with `outcome`, which has no id and so can belong only to this request. Returns whether there is
+    /// exactly one open request.
     // A-7, GAP-7
     fn settle_only(&self, outcome: ServerAnswer) -> bool {
         let mut state = self.lock();

@@ -190,8 +190,8 @@ impl ServerCommand {
         self
     }
 
-    /// Sets how long the exit of a killed process is waited for; zero: it is not. Only a process that the system holds, such as one that waits for a
-    /// broken disk, takes so long.
+    /// Sets how long the client waits for the exit of a killed process; zero: it does not wait. Only a process that the operating system
+    /// blocks, for example because of a broken disk, takes so long.
     ///
     /// ```
     /// use std::time::Duration;
@@ -205,8 +205,8 @@ impl ServerCommand {
         self
     }
 
-    /// Sets how long the exit is waited for after the end of the standard output, before the process counts as one that goes on
-    /// without it; and how long, after the exit, output is still read that other processes hold open.
+    /// Sets two times. After the end of standard output, the client waits so long for the exit, before it reports that the process goes
+    /// on without standard output. After the exit, it reads so long from an output that other processes hold open.
     ///
     /// ```
     /// use std::time::Duration;

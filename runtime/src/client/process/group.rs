@@ -43,7 +43,7 @@ impl ProcessGroup {
         self.leader.wait().await
     }
 
-    /// Ends the leader, whose input is being closed, in steps. `None` if it does not even end when it is killed.
+    /// Ends the leader, whose input is being closed, in steps. `None` if it does not end even after it was killed.
     pub(super) async fn end_leader(&mut self, waits: Waits) -> Option<io::Result<ExitStatus>> {
         for (wait, next) in [(waits.close, End::Terminate), (waits.term, End::Kill)] {
             if let Ok(status) = timeout(wait, self.exit()).await {
