@@ -21,18 +21,18 @@ enum Server {
 pub struct Agent {
     server: Server,
     client: Option<Client>,
-    /// What the first connection found out, so that the next one is quicker.
+    /// What the first connection found out. It makes the next connection faster.
     profile: Option<ServerProfile>,
 }
 
 impl Agent {
-    /// An agent whose server `command` starts. It is started when it is needed.
+    /// An agent whose server `command` starts. The first call starts it.
     #[must_use]
     pub fn new(command: ServerCommand) -> Self {
         Self::of(Server::Command(command))
     }
 
-    /// An agent whose server speaks Streamable HTTP at `url`. It is connected to when it is needed.
+    /// An agent whose server speaks Streamable HTTP at `url`. The first call connects to it.
     #[must_use]
     pub fn at(url: impl Into<String>) -> Self {
         Self::of(Server::Url(url.into()))
@@ -56,10 +56,10 @@ impl Agent {
         self.noted(listed)
     }
 
-    /// Calls the tool `name`, and `on_progress` with what it reports meanwhile.
+    /// Calls the tool `name`, and calls `on_progress` with each progress report.
     ///
-    /// If the server goes away, the call fails and is not repeated: the agent cannot know how much of it was done. The next call starts the server
-    /// or connects to it again.
+    /// If the server ends during the call, the call fails and is not repeated, because the agent cannot know how much of it was done. The
+    /// next call starts the server again, or connects again.
     ///
     /// # Errors
     /// Those of [`Client::spawn`], [`HttpEndpoint::connect`] and [`Client::call_tool`].
@@ -102,7 +102,7 @@ impl Agent {
         Ok(client)
     }
 
-    /// Forgets the client when the connection is over.
+    /// Drops the client when the connection has ended.
     fn noted<T>(&mut self, outcome: Result<T, ClientError>) -> Result<T, ClientError> {
         let is_over = match &outcome {
             Err(ClientError::Local(LocalError::Server(_) | LocalError::Closed)) => true,

@@ -1,5 +1,5 @@
-//! `agent COMMAND [ARGUMENT]…` starts an MCP server, and `agent URL` connects to one over Streamable HTTP. It lists its tools, and calls one for each line of standard input: its name, and its
-//! arguments as JSON. What the server writes to standard error is shown on standard error.
+//! `agent COMMAND [ARGUMENT]…` starts an MCP server, and `agent URL` connects to one. It lists the tools, and calls one for each line of
+//! standard input: its name, and its arguments as JSON. What the server writes to standard error is shown on standard error.
 
 #![allow(clippy::print_stdout, reason = "this is what the user sees")]
 

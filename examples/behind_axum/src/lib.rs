@@ -1,5 +1,5 @@
-//! An MCP endpoint within an axum application: callers are authenticated by a bearer token, pages of one site may call, and
-//! `/health` is open to anybody.
+//! An MCP endpoint within an axum application. A bearer token authenticates the caller, pages of one site may call, and `/health` needs
+//! no token.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -31,7 +31,7 @@ fn greet(caller: Principal) -> String {
 pub fn service() -> trueform::Result<Service> {
     Server::new("behind-axum", env!("CARGO_PKG_VERSION"))
         .tools(tools![greet])
-        // Beside the address that is listened on: the names under which the server is reached, and the sites that may call.
+        // The names under which clients reach the server, and the sites whose pages may call it.
         .http(
             HttpConfig::default()
                 .allowed_hosts(["tools.example.com"])
@@ -40,7 +40,7 @@ pub fn service() -> trueform::Result<Service> {
         .build()
 }
 
-/// Who has which token. Only digests are kept: the time that a look-up takes says nothing about a token.
+/// The caller of each token. Only digests are kept, so the time of a look-up does not depend on the characters of a token.
 #[derive(Clone, Debug)]
 pub struct Tokens(Arc<HashMap<[u8; 32], String>>);
 
@@ -80,11 +80,11 @@ pub fn app(endpoint: Router, tokens: Tokens) -> Router {
         .layer(middleware::from_fn_with_state(tokens, authenticate))
         // Outside of the authentication: a preflight request carries no token.
         .layer(cors)
-        // Added after the layers, which leave it alone.
+        // Added after the layers, so they do not apply to it.
         .route("/health", get(|| async { "ok" }))
 }
 
-/// Lets in requests with a known token, and says who sends them.
+/// Accepts requests with a known token, and inserts the caller into them.
 async fn authenticate(Held(tokens): Held<Tokens>, mut request: Request, next: Next) -> Response {
     let value = request.headers().get(header::AUTHORIZATION);
     let token = value

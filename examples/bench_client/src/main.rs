@@ -1,5 +1,5 @@
-//! The client that is measured: `bench_client CALLS COMMAND [ARGUMENT]…` starts a server and calls its tool `add` so many times, one call after
-//! the other.
+//! The client that is measured. `bench_client CALLS COMMAND [ARGUMENT]…` starts a server and calls its tool `add` CALLS times, one call
+//! after the other.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! The paths that are suggested while a user types one.
+//! Suggestions for a path while the user types it.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use trueform::{completion::MAX_SUGGESTIONS, schema::Completion};
 
 use crate::Folder;
 
-/// Longest time for which paths are looked for. After it those that were found are suggested.
+/// Longest time of the search for paths. After it, the paths found so far are suggested.
 pub const MAX_COMPLETION_TIME: Duration = Duration::from_secs(1);
 
 /// The paths that begin with what was typed.

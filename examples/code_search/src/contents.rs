@@ -6,7 +6,7 @@ use trueform::{
     tool::Blob,
 };
 
-/// What stands for something else in a URI, or may not stand there. A colon would begin a port.
+/// The characters that have a meaning in a URI, or are not allowed there. A colon would begin a port.
 const ENCODED: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
@@ -48,7 +48,7 @@ fn text(bytes: Vec<u8>) -> Result<String, Vec<u8>> {
     }
 }
 
-/// The media type by the extension of `path`. Of our own, because registries take `.ts` for video and do not know `.rs`.
+/// The media type by the extension of `path`. This is a table of our own, because registries take `.ts` for video and do not know `.rs`.
 fn media_type(path: &str) -> Option<&'static str> {
     let name = path.rsplit('/').next()?;
     let (_, extension) = name.rsplit_once('.')?;

@@ -43,8 +43,8 @@ impl Folder {
         Ok(Self { root: root.into() })
     }
 
-    /// The files that are shown, in the [order](order) of their paths, of the folders that `enters` lets in. An error is of a folder
-    /// that cannot be read; the walk goes on after it.
+    /// The visible files of the folders that `enters` accepts, in the [order](order) of their paths. An error means that a folder cannot
+    /// be read; the walk goes on after it.
     pub(crate) fn files(
         &self,
         enters: impl Fn(&str) -> bool + Send + Sync + 'static,
@@ -52,11 +52,11 @@ impl Folder {
         self.found(self.walk(enters).sort_by_file_name(Ord::cmp))
     }
 
-    /// A walk over what is shown, of the folders that `enters` lets in.
+    /// A walk over the visible entries of the folders that `enters` accepts.
     fn walk(&self, enters: impl Fn(&str) -> bool + Send + Sync + 'static) -> WalkBuilder {
         let root = self.root.clone();
         let mut walk = WalkBuilder::new(&self.root);
-        // What is ignored is so in a folder that is not (yet) a repository, too.
+        // Ignore files also count in a folder that is not (yet) a repository.
         walk.require_git(false);
         walk.follow_links(false);
         walk.filter_entry(move |entry| {
@@ -67,7 +67,7 @@ impl Folder {
         walk
     }
 
-    /// The files that `walk` comes to.
+    /// The files of `walk`.
     fn found(
         &self,
         walk: &WalkBuilder,
@@ -151,10 +151,10 @@ fn not_found(path: &str) -> ToolError {
     ))
 }
 
-/// Why the file at `path`, which was shown, is not handed out.
+/// Why the file at `path`, which is visible, cannot be returned.
 fn refusal(path: &str, error: &io::Error) -> ToolError {
     match error.kind() {
-        // It vanished since the walk came to it.
+        // It was removed after the walk had found it.
         io::ErrorKind::NotFound => not_found(path),
         io::ErrorKind::FileTooLarge => ToolError::new(format!(
             "`{path}` has more than {MAX_FILE_BYTES} bytes, and is not read"

@@ -1,6 +1,6 @@
 //! A server that lets a model search a folder of code and read its files.
 //!
-//! Both see what ripgrep shows of the folder: neither files that its ignore rules leave out nor hidden ones, and nothing behind a link.
+//! Both see the same files as ripgrep: no ignored files, no hidden files, and nothing behind a link.
 
 mod completion;
 mod contents;

@@ -1,4 +1,4 @@
-//! What clients send and get: a query, and a page of what was found.
+//! What clients send and get: a query, and a page of matches.
 
 use std::{borrow::Cow, fmt};
 
@@ -96,7 +96,7 @@ impl Query {
             })
     }
 
-    /// What `ignore` calls an override, but asked apart from the walk: within it, it would show what is ignored.
+    /// What `ignore` calls an override. It is applied outside of the walk: within the walk, it would show ignored files.
     pub(crate) fn glob(&self) -> Result<Override, ToolError> {
         let Some(glob) = &self.glob else {
             return Ok(Override::empty());

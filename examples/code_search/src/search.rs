@@ -18,19 +18,19 @@ use crate::{
 /// Most bytes of a line that a match shows.
 pub const MAX_LINE_BYTES: usize = 300;
 
-/// Longest time for a page. After it the page ends, and the next one goes on from there.
+/// Longest time for a page. After it the page ends, and the next page continues from there.
 pub const MAX_SEARCH_TIME: Duration = Duration::from_secs(10);
 
-/// After so many files progress is reported.
+/// Progress is reported each time that this many files were searched.
 pub const PROGRESS_FILES: u32 = 100;
 
-/// Most bytes of a line that are searched. What is after them is not found.
+/// Most bytes of a line that are searched. A match after them is not found.
 pub const MAX_SEARCHED_BYTES: usize = 1 << 16;
 
-/// After so many bytes of one file the time and the client are asked whether to go on.
+/// After this many bytes of one file, the time limit and the cancellation are checked.
 const CHECKED_BYTES: usize = 1 << 14;
 
-/// So many bytes before the match are shown of a line that is cut.
+/// How many bytes before the match are shown if a line is cut.
 const BYTES_BEFORE: usize = 60;
 
 /// Why a page ends before the last file.
@@ -169,7 +169,7 @@ impl Search<'_> {
     }
 }
 
-/// Whether `glob` lets in the file at `path`, or a folder that it is in.
+/// Whether `glob` matches the file at `path`, or a folder that contains it.
 fn fits(glob: &Override, path: &str) -> bool {
     let slashes = path.match_indices('/');
     let mut folders = slashes.map(|(end, _)| glob.matched(&path[..end], true));
@@ -232,7 +232,7 @@ mod tests {
         assert_eq!(shown(b"caf\xe9", 0..1), "caf\u{fffd}");
     }
 
-    /// A search without time.
+    /// A search whose time limit is zero.
     #[tool(blocking)]
     fn hurried(
         State(folder): State<Folder>,
@@ -256,7 +256,7 @@ mod tests {
         let client = server.connect().await.unwrap();
         let mut query = serde_json::json!({"pattern": "needle", "limit": 1000});
         let mut pages = Vec::new();
-        // More than the search has, so that one that makes no progress ends too.
+        // More pages than the search has, so that a search without progress ends too.
         while pages.len() < 10 {
             let result = client.call_tool("hurried", &query).await.unwrap();
             let page = result.structured_content.unwrap().to_value();
@@ -271,7 +271,7 @@ mod tests {
 
     type Outcome = Result<u32, String>;
 
-    /// A search of which the test learns how it ended.
+    /// A search that reports to the test how it ended.
     #[tool(blocking)]
     fn watched(
         State(folder): State<Folder>,

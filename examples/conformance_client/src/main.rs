@@ -1,5 +1,5 @@
-//! `conformance_client URL` is what the official conformance suite starts for each of its scenarios of clients. The suite names the
-//! scenario and the revision by the environment; see its documentation.
+//! The official conformance suite starts `conformance_client URL` for each of its client scenarios. Environment variables name the
+//! scenario and the revision; see the documentation of the suite.
 
 mod scenarios;
 mod user;
@@ -12,7 +12,7 @@ use trueform::{
     schema::{ClientCapabilities, Era, Implementation, Revision},
 };
 
-/// Longest run: a little less than the suite waits.
+/// Longest run, a little shorter than the timeout of the suite.
 const LONGEST: Duration = Duration::from_secs(25);
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -47,7 +47,7 @@ async fn run() -> Result<(), Failure> {
 
     let user = user::User::default();
     let negotiation = match revision.era() {
-        // The probe of a client of both eras: some scenarios are about what it makes of the answer.
+        // The probe of a client of both eras: some scenarios test how it reacts to the answer.
         Era::Modern => Negotiation::Automatic,
         Era::Legacy => Negotiation::Exactly(revision),
     };

@@ -1,4 +1,4 @@
-//! What each scenario wants of a client.
+//! What each scenario expects of a client.
 
 use serde_json::{Value, json};
 use trueform::{
@@ -15,7 +15,7 @@ use crate::Failure;
 /// Plays one scenario.
 pub(crate) async fn play(client: &Client, scenario: &str, context: &Value) -> Result<(), Failure> {
     match scenario {
-        // The connection is what they are about. Not all of their servers have tools.
+        // These scenarios test the connection. Not all of their servers have tools.
         "initialize" | "request-metadata" if client.server_capabilities().tools.is_none() => {}
         "initialize" | "request-metadata" | "json-schema-ref-no-deref" => {
             client.list_tools().await?;
@@ -89,7 +89,7 @@ async fn call(client: &Client, name: &str, arguments: Value) -> Result<(), Failu
     }
 }
 
-/// Lists everything, and uses each.
+/// Lists everything, and uses each item.
 async fn every_list(client: &Client) -> Result<(), Failure> {
     for tool in client.list_tools().await? {
         call(client, &tool.name, json!({})).await?;

@@ -8,10 +8,10 @@ use trueform::{
     schema::{ErrorObject, Json},
 };
 
-/// Accepts every form, filled with what it has by default; a flag without a default is set.
+/// Accepts every form, with its default values. A flag without a default is set.
 #[derive(Clone, Default)]
 pub(crate) struct User {
-    /// The client at which the user sits, once it is connected.
+    /// The client of the user, once it is connected.
     client: Arc<Mutex<Option<Client>>>,
 }
 
@@ -45,7 +45,7 @@ impl ClientHandler for User {
         }
         let client = self.lock().clone();
         Box::pin(async move {
-            // A scenario wants another call between a question and its answer: what was asked must not leak into that.
+            // A scenario expects another call between a question and its answer: the question must not appear in that call.
             if let Some(client) = client.filter(|_| is_of_mrtr()) {
                 let called = client.call_tool("test_mrtr_unrelated", ()).await;
                 called.map_err(|error| ErrorObject::new(-32603, error.to_string()))?;

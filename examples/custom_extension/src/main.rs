@@ -1,5 +1,5 @@
-//! Serves the bookmarks extension. `cargo run -p custom-extension` speaks MCP on standard input and output; with
-//! `-- --http 127.0.0.1:8000` it serves `http://127.0.0.1:8000/mcp`.
+//! Serves the bookmarks extension. `cargo run -p custom-extension` serves standard input and output; with `-- --http 127.0.0.1:8000` it
+//! serves `http://127.0.0.1:8000/mcp`.
 
 #[tokio::main]
 async fn main() -> trueform::Result {

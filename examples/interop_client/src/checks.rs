@@ -23,7 +23,7 @@ use crate::{
     report::Report,
 };
 
-/// How long is waited for what a server does by itself, such as a notification.
+/// How long a check waits for an unsolicited message of a server, such as a notification.
 const SOON: Duration = Duration::from_secs(10);
 /// How many calls run at once.
 const MANY: i64 = 32;
@@ -226,7 +226,7 @@ async fn fails(client: &Client, (tool, arguments, part): &Call) -> Result<(), Fa
     }
 }
 
-/// How the server says that there is no such tool.
+/// How the server answers a call of an unknown tool.
 async fn unknown_tool(client: &Client) -> Result<String, Failure> {
     match client.call_tool("no_such_tool", ()).await {
         Ok(result) if result.is_error == Some(true) => Ok("a result with `isError`".to_owned()),
@@ -258,7 +258,7 @@ async fn progress(
     }
 }
 
-/// A call that runs: its first progress report has come.
+/// A running call, whose first progress report has arrived.
 pub(crate) async fn running(
     client: &Client,
     waits: &Waits,
@@ -268,7 +268,7 @@ pub(crate) async fn running(
     let mut call = client
         .call_tool(waits.tool, &waits.arguments)
         .on_progress(move |_| {
-            // Nobody listens for further ones.
+            // Nothing reads further reports.
             let _ = reported.send(());
         });
     if let Some(limit) = limit {
@@ -311,7 +311,7 @@ async fn cancelled(client: &Client, waits: &Waits) -> Result<u32, Failure> {
 
 async fn one_more_cancelled(client: &Client, waits: &Waits, before: u32) -> Result<(), Failure> {
     if waits.count.is_none() {
-        // Nothing shows it; but the connection must be as it was.
+        // The server does not show the cancellation, but the connection must still work.
         return Ok(client.list_tools().await.map(drop)?);
     }
     let until = Instant::now() + SOON;
@@ -381,7 +381,7 @@ async fn completed(
     }
 }
 
-/// How the change was heard of.
+/// How the client learned of the change.
 async fn changes(client: &Client, tool: &str) -> Result<String, Failure> {
     let mut others = client.notifications();
     let mut subscription = None;
@@ -398,7 +398,7 @@ async fn changes(client: &Client, tool: &str) -> Result<String, Failure> {
         }
     }
     let until = Instant::now() + SOON;
-    // Again, because over HTTP the stream that brings it may not stand yet.
+    // Again, because over HTTP the stream of the notification may not be open yet.
     while Instant::now() < until {
         client.call_tool(tool, ()).await?;
         let heard = async {
@@ -445,7 +445,7 @@ async fn task(client: &Client, (tool, arguments, part): &Call) -> Result<(), Fai
     has(&all_text(&task.result().await?), part)
 }
 
-/// How long it took. A child process must be gone then.
+/// How long it took. A child process must have ended by then.
 async fn closed(client: Client, transport: Transport) -> Result<Duration, Failure> {
     let start = Instant::now();
     client.close().await;

@@ -1,4 +1,4 @@
-//! A server that is killed in the middle of a call, started again, and stopped for a while.
+//! A server that is killed in the middle of a call, started again, and paused for a while (SIGSTOP).
 
 use std::{
     os::unix::process::ExitStatusExt,
@@ -21,9 +21,9 @@ use crate::{
     report::Report,
 };
 
-/// Longest time in which a call must end whose server was killed. Resuming a stream is tried for some seconds.
+/// Longest time of a call whose server was killed. The client tries to resume the stream for some seconds.
 const NOTICED: Duration = Duration::from_secs(30);
-/// The timeout of calls of a stopped server, and the longest time that they may take.
+/// The timeout of calls of a paused server, and the longest time that they may take.
 const LIMIT: Duration = Duration::from_millis(500);
 const BOUND: Duration = Duration::from_secs(10);
 
@@ -34,7 +34,7 @@ pub(crate) async fn all(report: &mut Report, foreign: &mut Foreign, options: &Cl
         return;
     };
     if foreign.plan.dies_of_cancellations {
-        // Whether it is there afterwards, and with which sessions, is a matter of time.
+        // Whether the server is there afterwards, and with which sessions, depends on the timing.
         report.note("not stopped: ends when a request is cancelled that it has not begun with");
     } else {
         let stopped = stopped(&client, foreign);
@@ -85,7 +85,7 @@ async fn connected(
     })
 }
 
-/// Calls of a stopped server end in time, and when it goes on all is well.
+/// Calls of a paused server end in time, and new calls succeed after it has been continued.
 async fn stopped(client: &Client, foreign: &Foreign) -> Result<(), Failure> {
     client.list_tools().await?;
     foreign.signal("STOP").await?;
@@ -123,7 +123,7 @@ fn bounded(took: Duration) -> Result<(), Failure> {
     }
 }
 
-/// Connecting to a stopped server ends in time, with an error that says what was waited for, and leaves no process behind.
+/// Connecting to a paused server ends in time, with an error that says what the client waited for, and leaves no process behind.
 async fn never_read(foreign: &Foreign, options: &ClientOptions) -> Result<(), Failure> {
     let options = options.clone().probe_timeout(LIMIT).timeout(LIMIT);
     let start = Instant::now();
@@ -162,7 +162,7 @@ async fn never_read(foreign: &Foreign, options: &ClientOptions) -> Result<(), Fa
 async fn killed(client: &Client, foreign: &mut Foreign) -> Result<Duration, Failure> {
     let call: JoinHandle<Result<CallToolResult, ClientError>> = match &foreign.plan.waits {
         Some(waits) => checks::running(client, waits, Some(NOTICED)).await?,
-        // No tool takes long enough: the call waits because the server is stopped.
+        // No tool takes long enough: the call waits because the server is paused.
         None => {
             foreign.signal("STOP").await?;
             let call = client.call_tool(foreign.plan.tools[0], ()).timeout(NOTICED);
@@ -182,7 +182,7 @@ async fn killed(client: &Client, foreign: &mut Foreign) -> Result<Duration, Fail
             if signal != Some(9) {
                 return Err(format!("signal 9 expected, found {failure}").into());
             }
-            // What is asked now fails at once, for the same reason.
+            // A new call fails at once, for the same reason.
             match client.list_tools().await {
                 Err(ClientError::Local(LocalError::Server(_))) => Ok(took),
                 other => Err(format!("the same failure expected, found {other:?}").into()),
@@ -217,7 +217,7 @@ async fn old(client: &Client, sessions: &AtomicU32) -> Result<(), Failure> {
     }
 }
 
-/// A new client, with what the old one found out.
+/// A new client, with the profile of the old one.
 async fn again(client: &Client, foreign: &Foreign, options: &ClientOptions) -> Result<(), Failure> {
     let options = options.clone().profile(client.profile());
     let again = foreign.connect(options).await?;

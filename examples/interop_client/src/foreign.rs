@@ -92,7 +92,7 @@ impl Foreign {
             .into_iter()
             .map(|word| word.replace("{dir}", &argument.to_string_lossy()));
         let program = words.next().ok_or("no command")?;
-        // Free now; the same is used again after a restart.
+        // The port is free now. The server uses it again after a restart.
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         Ok(Self {
             plan,
@@ -161,7 +161,7 @@ impl Foreign {
             .close_wait(CLOSE_WAIT)
     }
 
-    /// The same, of a server that is stopped before it reads anything.
+    /// The same for a server that is paused before it reads anything.
     pub(crate) fn stopped_command(&self) -> ServerCommand {
         ServerCommand::new("sh")
             .args(["-c", "kill -STOP $$; exec \"$0\" \"$@\"", &self.program])

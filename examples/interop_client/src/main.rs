@@ -1,8 +1,9 @@
-//! `interop_client SERVER stdio|http COMMAND [ARGUMENT]…` drives a server that another library serves: connects in each era that it speaks, uses all it
-//! offers, kills it in the middle of a call, starts it again, and stops it for a while.
+//! `interop_client SERVER stdio|http COMMAND [ARGUMENT]…` tests the client against a server of another library. It connects in each era
+//! that the server has, uses everything that the server offers, kills it in the middle of a call, starts it again, and pauses it for a
+//! while.
 //!
-//! SERVER names what the server offers: see [`plan`]. COMMAND starts it; `{dir}` in an argument stands for a temporary folder. Prints one line
-//! a check and closes with `N passed, N failed`; the exit code is 0 if there were checks and none failed.
+//! SERVER names what the server offers: see [`plan`]. COMMAND starts it; `{dir}` in an argument stands for a temporary folder. The
+//! program prints one line for each check, and `N passed, N failed` at the end. The exit code is 0 if there were checks and none failed.
 
 #![allow(clippy::print_stdout, reason = "the report is what the program is for")]
 

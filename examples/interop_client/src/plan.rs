@@ -22,9 +22,9 @@ pub(crate) const NAMES: [&str; 8] = [
 const BOTH: &[Era] = &[Era::Modern, Era::Legacy];
 const LEGACY: &[Era] = &[Era::Legacy];
 
-/// What a server offers. What is not there is not checked.
+/// What a server offers. What the plan does not name is not checked.
 pub(crate) struct Plan {
-    /// The eras it speaks, the one that an automatic connection must find first.
+    /// The eras that it has. An automatic connection must find the first of them.
     pub(crate) eras: &'static [Era],
     pub(crate) http: HttpArguments,
     /// Some of its tools.
@@ -67,7 +67,7 @@ pub(crate) struct Waits {
     pub(crate) count: Option<&'static str>,
 }
 
-/// How a server is made to speak HTTP.
+/// How to start a server over HTTP.
 #[derive(Clone, Copy)]
 pub(crate) enum HttpArguments {
     /// `--http PORT`.
@@ -77,7 +77,7 @@ pub(crate) enum HttpArguments {
 }
 
 impl Plan {
-    /// The plan of the server `name`. `folder` is the one that both sides know.
+    /// The plan of the server `name`. Both sides know `folder`.
     pub(crate) fn of(name: &str, folder: &Path) -> Option<Self> {
         match name {
             "everything" => Some(Self::everything(folder)),

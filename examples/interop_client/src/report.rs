@@ -1,4 +1,4 @@
-//! What is printed.
+//! The output of the program.
 
 use std::{future::Future, process::ExitCode, time::Duration};
 
@@ -29,7 +29,7 @@ impl Report {
         }
     }
 
-    /// What follows is in `era`.
+    /// The next checks are in `era`.
     pub(crate) fn of(&mut self, era: Era) {
         self.era = era;
     }
@@ -65,7 +65,7 @@ impl Report {
         }
     }
 
-    /// Prints what is worth knowing and neither right nor wrong.
+    /// Prints an observation that is neither a success nor a failure.
     pub(crate) fn note(&self, what: &str) {
         println!("-     {} {what}", self.label());
     }

@@ -1,4 +1,4 @@
-//! The file: a connection for each call, which cannot leave the file and does not run for long.
+//! The database file, and a connection for each call. The connection cannot access other files, and its statements have a time limit.
 
 use std::{
     convert::Infallible,
@@ -27,7 +27,7 @@ use crate::{
 
 /// How long a statement may run.
 pub const STATEMENT_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a statement waits while another process has the file locked. It cannot be cancelled meanwhile.
+/// How long a statement waits while another process has locked the file. It cannot be cancelled during the wait.
 pub const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 /// Longest statement, in bytes.
 pub const MAX_SQL_BYTES: i32 = 100_000;
@@ -115,7 +115,7 @@ impl Database {
         connection.pragma_update(None, "query_only", access == Access::Read)?;
         // A maximum for the process, which any connection may set.
         connection.pragma_update(None, "hard_heap_limit", MAX_SQLITE_BYTES)?;
-        // What the file brings along, such as views and triggers, gets no more rights than a statement.
+        // Views and triggers of the file get no more rights than a statement.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
         connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)?;
@@ -159,8 +159,8 @@ impl Database {
     }
 }
 
-/// Interrupts a statement that has to stop, also where SQLite takes no steps, such as while it counts the rows of a table. Ends when what
-/// it returns is dropped.
+/// Interrupts a statement that has to stop, also while SQLite takes no steps, for example when it counts the rows of a table. Ends when
+/// the returned value is dropped.
 fn watch(statement: InterruptHandle, stops: Stops) -> Sender<Infallible> {
     let (watched, ended) = mpsc::channel();
     std::thread::spawn(move || {
@@ -176,7 +176,7 @@ fn watch(statement: InterruptHandle, stops: Stops) -> Sender<Infallible> {
 /// The connection of one call.
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// Its end ends the thread that watches.
+    /// When this is dropped, the thread that watches ends.
     _watched: Sender<Infallible>,
     connection: Connection,
     reason: Reason,
@@ -205,7 +205,7 @@ impl Session {
         }
     }
 
-    /// `result`, where an error of SQLite says why the statement was refused or stopped.
+    /// `result`, with the reason why the statement was refused or stopped in place of SQLite's error.
     pub(crate) fn explained<T>(&self, result: rusqlite::Result<T>) -> Result<T, Problem> {
         result.map_err(|error| self.reason.take().unwrap_or_else(|| error.into()))
     }
@@ -225,7 +225,7 @@ impl Session {
     }
 }
 
-/// Why the statement was refused or stopped. SQLite itself says only that it was.
+/// Why the statement was refused or stopped. SQLite itself reports only that it happened.
 #[derive(Clone, Debug, Default)]
 struct Reason(Arc<Mutex<Option<Problem>>>);
 

@@ -1,6 +1,6 @@
-//! The functions of SQLite whose time grows with the product of the sizes of two values, in a form that looks at the time limit and at
-//! cancellation, and mostly grows with the sum. SQLite does not look within a function: with values of [`MAX_VALUE_BYTES`] one call
-//! would run for hours.
+//! Replacements for the functions of SQLite whose time grows with the product of the sizes of two values. SQLite does not check the time
+//! limit within a function: with values of [`MAX_VALUE_BYTES`], one call would run for hours. The replacements check the time limit and
+//! the cancellation, and the time of most of them grows with the sum of the sizes.
 
 mod pattern;
 
@@ -15,16 +15,16 @@ use rusqlite::{
 
 use crate::database::MAX_VALUE_BYTES;
 
-/// Functions that stay as they are, and are refused: two JSON texts are merged member by member.
+/// Functions without a replacement, which are refused: they merge two JSON texts member by member.
 pub(crate) const REFUSED: [&str; 2] = ["json_patch", "jsonb_patch"];
 
-/// Says whether the statement has to stop.
+/// Returns whether the statement has to stop.
 pub(crate) type Stops = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// Steps of a function between two looks at [`Stops`].
+/// Steps of a function between two checks of [`Stops`].
 const STEPS_BETWEEN_LOOKS: usize = 4096;
 
-/// Puts them in place of SQLite's own.
+/// Registers the replacements in place of SQLite's own functions.
 pub(crate) fn install(connection: &Connection, stops: &Stops) -> Result<()> {
     // Views and indexes may use them, as they may use SQLite's own.
     let flags = FunctionFlags::SQLITE_UTF8
@@ -51,7 +51,8 @@ pub(crate) fn install(connection: &Connection, stops: &Stops) -> Result<()> {
     Ok(())
 }
 
-/// What a function has done. It looks at [`Stops`] as it begins, because one row may have many calls, and every so many steps.
+/// What a function has done. It checks [`Stops`] at its start, because one row may have many calls, and every [`STEPS_BETWEEN_LOOKS`]
+/// steps.
 struct Steps<'s> {
     done: usize,
     next_look: usize,
@@ -69,7 +70,7 @@ impl<'s> Steps<'s> {
         Ok(steps)
     }
 
-    /// One step, in which so many `bytes` were compared.
+    /// One step, which compared this number of `bytes`.
     fn step(&mut self, bytes: usize) -> Result<()> {
         self.done += 1 + bytes / 64;
         if self.done < self.next_look {
@@ -126,7 +127,7 @@ fn real(value: f64) -> Result<String> {
     })
 }
 
-/// Whether `byte` goes on with a character of UTF-8.
+/// Whether `byte` is a continuation byte of UTF-8.
 fn continues(byte: &u8) -> bool {
     byte & 0b1100_0000 == 0b1000_0000
 }
@@ -258,7 +259,7 @@ fn characters(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 mod tests {
     use super::*;
 
-    /// SQLite itself says what is right.
+    /// SQLite's own functions give the expected results.
     #[test]
     fn as_sqlite_has_them() {
         let (own, other) = (

@@ -45,7 +45,7 @@ pub(crate) const OTHER_FILES: &str =
 pub(crate) fn refusal(action: &AuthAction<'_>, access: Access) -> Option<String> {
     match *action {
         AuthAction::Select | AuthAction::Read { .. } | AuthAction::Recursive => None,
-        // The one function that leaves the file, and those that a time limit does not stop.
+        // The only function that accesses other files, and those that the time limit does not stop.
         AuthAction::Function { function_name } => ["load_extension"]
             .iter()
             .chain(&functions::REFUSED)

@@ -1,4 +1,4 @@
-//! What can go wrong, in words for the model.
+//! The errors, with texts for the model.
 
 use std::time::Duration;
 

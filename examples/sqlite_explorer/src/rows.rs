@@ -10,7 +10,7 @@ use crate::{database::Session, problem::Problem};
 
 /// Most rows of one answer.
 pub const MAX_ROWS: u32 = 1000;
-/// Rows of an answer where the caller does not say.
+/// Rows of an answer if the caller does not set a number.
 pub const DEFAULT_ROWS: u32 = 100;
 /// Largest text that is shown whole, in bytes.
 pub const MAX_CELL_BYTES: usize = 2000;
@@ -140,7 +140,7 @@ pub struct Rows {
     pub more: bool,
 }
 
-/// Which of the rows are wanted.
+/// Which of the rows to return.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Page {
     pub(crate) offset: u64,
@@ -158,7 +158,7 @@ impl Session {
 
     fn prepare_for(&self, sql: &str, parameters: &[Scalar]) -> Result<Statement<'_>, Problem> {
         let statement = self.prepare(sql)?;
-        // `SELECT t.*, t.*` repeats long names as often as the statement is long.
+        // `SELECT t.*, t.*, …` repeats long names, once for each item of the statement.
         let bytes: usize = statement.column_names().map(str::len).sum();
         if MAX_ANSWER_BYTES < bytes {
             return Err(Problem::ColumnNames { bytes });

@@ -58,7 +58,7 @@ impl Write {
         }
     }
 
-    /// Fails as the statement would, as far as that is known before it runs.
+    /// Returns the errors of the statement that are known before it runs.
     pub(crate) async fn check(&self, context: &Context) -> Result<(), ToolError> {
         self.in_session(context, |session, sql, parameters| {
             session.check_write(sql, parameters)
@@ -66,7 +66,7 @@ impl Write {
         .await
     }
 
-    /// What the user is asked. The statement comes last, so that no text in it can pass for a part of the question.
+    /// The question for the user. The statement comes last, so that no text in it can look like a part of the question.
     pub(crate) fn question(&self) -> String {
         let (sql, parameters) = &*self.statement;
         let parameters = match &parameters[..] {
@@ -95,7 +95,8 @@ impl Write {
         .await
     }
 
-    /// Calls `work` on a thread that may block, with a connection that is closed again: none is open while the user thinks.
+    /// Calls `work` on a thread for blocking work, with a connection that is closed afterwards: no connection is open while the user
+    /// decides.
     async fn in_session<T: Send + 'static>(
         &self,
         context: &Context,

@@ -1,5 +1,5 @@
-//! The program of the README's section on HTTP, at the address `ADDRESS`: `.ci/docs.py` holds one to the other, and runs the README's
-//! command against this.
+//! The program of the README's section on HTTP, at the address `ADDRESS`. `.ci/docs.py` compares the two, and runs the README's command
+//! against this program.
 
 use axum::{extract::Request, http::StatusCode, middleware, response::Response};
 use trueform::{HttpConfig, prelude::*};

@@ -1,7 +1,7 @@
 //! The server that benchmarks talk to: tools that add, echo, report, wait and change a resource, a prompt, a resource and a
 //! template. `TOOLS`, `PROMPTS` and `RESOURCES` add as many of each.
 //!
-//! Speaks MCP on standard input and output, or HTTP with `--http ADDRESS`. `MAX_BODY` raises the limit of a request body.
+//! Serves standard input and output, or HTTP with `--http ADDRESS`. `MAX_BODY` raises the limit of a request body.
 
 use std::{sync::OnceLock, time::Duration};
 

@@ -1,5 +1,5 @@
-//! A calculator. `cargo run --bin quickstart -- --demo` starts it and shows a client talking to it. Without arguments it
-//! speaks MCP on standard input and output; with `--http 127.0.0.1:8000` it serves `http://127.0.0.1:8000/mcp`.
+//! A calculator. `cargo run --bin quickstart -- --demo` starts it, and shows the messages between it and a client. Without arguments it
+//! serves standard input and output; with `--http 127.0.0.1:8000` it serves `http://127.0.0.1:8000/mcp`.
 
 use trueform::prelude::*;
 

@@ -1,7 +1,7 @@
 //! The server that `.ci/soak.py` keeps busy: one tool for each way in which a call can go on or end.
 //!
-//! Speaks MCP on standard input and output, or HTTP with `--http ADDRESS`. Sessions end after `SESSION_SECONDS` of silence, so
-//! that those which are abandoned end within the run. With `LEAK` set, each `add` keeps that many bytes: for seeing the soak fail.
+//! Serves standard input and output, or HTTP with `--http ADDRESS`. Sessions end after `SESSION_SECONDS` without activity, so that
+//! abandoned sessions end within the run. With `LEAK` set, each `add` keeps that many bytes, to show that the soak test fails.
 
 use std::{sync::Mutex, time::Duration};
 
@@ -21,7 +21,7 @@ struct Leak {
 #[tool]
 async fn add(a: i64, b: i64, leak: State<Leak>) -> i64 {
     if leak.bytes > 0 {
-        // Written, because pages that nobody wrote to are not resident.
+        // Written, because pages without a write are not resident.
         let kept = vec![1; leak.bytes];
         leak.kept
             .lock()

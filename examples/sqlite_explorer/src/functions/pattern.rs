@@ -16,12 +16,11 @@ enum Part<'p> {
         ranges: Vec<(&'p [u8], &'p [u8])>,
         is_negated: bool,
     },
-    /// Nothing: an escape without a character, or a set that does not end.
+    /// Matches nothing: an escape without a character, or a set that does not end.
     Never,
 }
 
-/// Whether the second argument matches the first one, a pattern. The third one is the character that takes a wildcard of LIKE its
-/// meaning.
+/// Whether the second argument matches the first one, a pattern. The third argument is the escape character of LIKE.
 pub(super) fn matches(cx: &Context<'_>, is_glob: bool, steps: Steps<'_>) -> Result<Option<bool>> {
     let escape = match cx.len() {
         3 => match text(cx.get_raw(2))? {

@@ -1,10 +1,9 @@
-//! One tool for each thing that a tool can do, one prompt for each kind of message, and resources of
-//! each kind. The official conformance suite and public clients are run against it.
+//! A server with one tool for each feature of tools, one prompt for each kind of message, and resources of each kind. CI runs the
+//! official conformance suite and public clients against it.
 //!
-//! Speaks MCP on standard input and output; with `--http 127.0.0.1:8000` it serves `http://127.0.0.1:8000/mcp`. With `--page-size 10`
-//! first, lists have pages of ten items. Names, texts
-//! and schemas of the `test_…` tools are the suite's. The order matters to it too: it calls the first tool of the list
-//! without arguments, and the first that has an `x-mcp-header` with a header.
+//! It serves standard input and output; with `--http 127.0.0.1:8000` it serves `http://127.0.0.1:8000/mcp`. With `--page-size 10` as the
+//! first argument, lists have pages of ten items. The suite defines the names, texts and schemas of the `test_…` tools. It also depends
+//! on their order: it calls the first tool of the list without arguments, and the first tool that has an `x-mcp-header` with a header.
 
 mod answers;
 mod ask;

@@ -1,5 +1,5 @@
-//! What the official suite has no fixture for: one resource among others that changes, more suggestions than fit into an answer, a
-//! model that calls tools.
+//! Fixtures that the official suite does not have: one of several resources that changes, more suggestions than fit into one answer, and
+//! a model that calls tools.
 
 use serde_json::{Value, json};
 use trueform::{

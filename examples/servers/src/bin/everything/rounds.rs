@@ -1,5 +1,5 @@
-//! Tools, a prompt and a resource that ask before they answer. A client of 2026-07-28 gets the questions as a result and repeats the
-//! request with the answers; older ones get requests.
+//! Tools, a prompt and a resource that ask before they answer. A client of 2026-07-28 gets the questions as a result, and repeats the
+//! request with the answers. Older clients get requests.
 
 use trueform::{
     prelude::*,

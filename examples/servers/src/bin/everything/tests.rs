@@ -1,4 +1,4 @@
-//! The names and texts that the conformance suite demands, each compared whole: the suite itself looks at few of them.
+//! Compares all names and texts that the conformance suite expects. The suite itself checks only a few of them.
 
 use serde_json::{Value, json};
 use trueform::{
