@@ -11,7 +11,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 mkdir -p "$2"
 cache=$(cd "$2" && pwd)
 
-# The revisions at which each scenario exists. It is compared with the suite's own `list`.
+# The revisions at which each scenario exists. This list is compared with the suite's own `list`.
 plan() {
   local legacy3="2025-06-18 2025-11-25" all3="2025-06-18 2025-11-25 2026-07-28"
   runs server-session-lifecycle 2025-03-26 $legacy3
@@ -66,7 +66,7 @@ plan() {
   runs server-stateless 2026-07-28
   runs http-header-validation 2026-07-28
   runs http-custom-header-server-validation 2026-07-28
-  # Of extensions: the suite runs them at no revision unless it is forced to.
+  # Scenarios of extensions: the suite runs them only if the revision is forced.
   # Without `tasks-status-notifications`, which the suite skips whatever the server does.
   runs tasks-lifecycle 2026-07-28
   runs tasks-capability-negotiation 2026-07-28

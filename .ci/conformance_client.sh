@@ -11,7 +11,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 mkdir -p "$2"
 cache=$(cd "$2" && pwd)
 
-# The revisions at which each scenario exists, by the suite's own `list`; without `auth/*`, which the client has no part of.
+# The revisions at which each scenario exists, by the suite's own `list`, without `auth/*`, which the client does not support.
 plan() {
   runs initialize 2025-06-18 2025-11-25
   runs tools_call 2025-06-18 2025-11-25 2026-07-28
@@ -24,7 +24,7 @@ plan() {
   runs http-invalid-tool-headers 2026-07-28
   runs json-schema-ref-no-deref 2026-07-28
   runs json-schema-2020-12-preservation 2025-11-25 2026-07-28
-  # Of an extension: the suite runs them at no revision unless it is forced to.
+  # Scenarios of an extension: the suite runs them only if the revision is forced.
   runs sep-2640-client-no-prefetch 2025-11-25 2026-07-28
   runs sep-2640-client-verify-digest 2025-11-25 2026-07-28
   runs sep-2640-client-verify-size 2025-11-25 2026-07-28

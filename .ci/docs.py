@@ -26,14 +26,15 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
 GUIDE = ROOT / "runtime/src/guide"
 WORDS, COLUMNS = 1200, 80
-# What a command may take. Pages write `--bin`, not `-p`: cargo would build the library once more, with the features of one package.
+# The timeout of a command. Pages write `--bin`, not `-p`, because with `-p` cargo would build the library again, with the features of one
+# package.
 SECONDS = 900
 DOCS = "https://docs.rs/trueform/latest/"
 
-# Commands by how they begin, and why nothing runs them in CI, or what does.
+# The beginning of each command, and what runs it in CI, or why nothing does.
 RUN = "run here"
 COMMANDS = {
-    # run here, with what is built: `cargo run` and `cargo build` find it up to date
+    # run here, after the build: `cargo run` and `cargo build` have nothing to compile
     "cargo run --bin quickstart -- --demo": RUN,
     "cargo build --bin code_search\n": RUN,
     "cargo build --bin agent --bin agent_demo_server\n": RUN,
@@ -60,8 +61,8 @@ COMMANDS = {
     "python3 .ci/bench/measure.py": "a measurement that needs a quiet machine, made by hand",
 }
 
-# The servers of commands that ask one at the address 127.0.0.1:8000, by how they begin: the command in the folder of the built programs,
-# and what is added to its environment. They are started at a free port, whose address is put for ADDRESS.
+# The beginning of each command that calls a server at 127.0.0.1:8000, and this server: its command in the folder of the built programs,
+# and additions to its environment. The server listens on a free port, and its address replaces ADDRESS.
 SERVERS = {
     "curl -s http://127.0.0.1:8000/mcp -H 'Authorization: ": (["hello"], {"ADDRESS": "ADDRESS"}),
     "curl -s http://127.0.0.1:8000/mcp -H 'Content-Type: ": (["quickstart", "--http", "ADDRESS"], {}),
@@ -69,11 +70,11 @@ SERVERS = {
 # How long such a server may take to listen.
 START_SECONDS = 30
 
-# The program of the README's section on HTTP is this file, which takes its address from the environment.
+# The README's section on HTTP shows this program. The file takes its address from the environment.
 HTTP_PROGRAM = ROOT / "examples/behind_axum/src/bin/hello.rs"
 
-# Blocks that no test of the documentation can compile, because the library does not depend on what they use: each line of them is a
-# line of these files, which are compiled.
+# Blocks that doctests cannot compile, because the library does not have the dependencies. Each line of such a block must be a line of
+# these files, which are compiled.
 EXCERPTS = {
     "extensions.md": ["examples/custom_extension/build.rs", "examples/custom_extension/src/lib.rs", "runtime/apps/src/lib.rs", "runtime/skills/src/lib.rs"],
     "logging.md": ["examples/behind_axum/src/main.rs"],
@@ -110,7 +111,7 @@ def check_form():
     if words > WORDS:
         wrong(README, f"{words} words of prose, at most {WORDS}")
     for kind, code in blocks(text):
-        # A request of one line is one line of a protocol.
+        # A JSON-RPC request is one line, however long it is.
         if not kind.startswith("rust"):
             continue
         for line in code.splitlines():
@@ -172,7 +173,7 @@ def run_commands_on(target, database):
         for code, printed in commands(page.read_text()):
             if not any(code.startswith(known) and says == RUN for known, says in COMMANDS.items()):
                 continue
-            # The machine that a change lands from need not have it; the tests make the same requests without it.
+            # CI machines may have no curl. The tests make the same requests without it.
             if code.startswith("curl ") and shutil.which("curl") is None:
                 print(f"not run, because this machine has no curl: {code.strip()}", flush=True)
                 continue
@@ -202,7 +203,7 @@ def run_commands_on(target, database):
             if ran.returncode:
                 wrong(page, f"`{lines[0]}` ended with {ran.returncode}: {ran.stderr[-2000:]}")
             stdout = re.sub(r"\bpid \d+", "pid 4711", ran.stdout.replace(f"{target}/debug/", "target/debug/"))
-            # Not all of them end their last line.
+            # Some commands do not end their last line.
             if printed is not None and not stdout.rstrip("\n").endswith(printed.rstrip("\n")):
                 wrong(page, f"`{lines[0]}` printed\n{stdout}in place of\n{printed}")
 
@@ -247,7 +248,7 @@ def served(server, target, address):
 def check_http_program():
     program = HTTP_PROGRAM.read_text().split("\n\n", 1)[1]
     address = '    let address = std::env::var("ADDRESS").expect("the address to listen on");\n'
-    # Files have longer lines than the README.
+    # Lines of source files may be longer than those of the README.
     program = rustfmt(program.replace(address, "").replace("bind(address)", 'bind("127.0.0.1:8000")')).stdout
     if not any(code == program for _, code in blocks(README.read_text())):
         wrong(README, f"the program on HTTP is not that of {HTTP_PROGRAM.relative_to(ROOT)}")
@@ -279,7 +280,7 @@ def check_links(built):
                 if built is not None:
                     look_up(page, link, built / path.removeprefix(DOCS), anchor)
             elif link.startswith(("http://", "https://", "crate::", "mod@", "macro@")):
-                # Links to items are checked by `cargo doc`, and other sites are not asked.
+                # `cargo doc` checks links to items. Links to other sites are not checked.
                 continue
             elif page.parent == GUIDE:
                 wrong(page, f"a link to a file, which documentation does not have: {link}")

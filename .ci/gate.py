@@ -26,7 +26,7 @@ ALLOWED_SKIPS = {
     ("2026-07-28", "http-standard-headers", "sep-2243-client-includes-standard-headers"): "the revision has no handshake",
 }
 
-# Of checks that are reported once for each of several things: the texts, one of which an allowed skip must have.
+# For checks that are reported several times: texts, one of which an allowed skip must contain.
 SKIPPED_THINGS = {
     "sep-2243-client-includes-standard-headers": ("a initialize request", "a notifications/initialized request"),
 }

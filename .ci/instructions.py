@@ -31,7 +31,7 @@ import time
 
 FEW, MANY = 500, 2500
 INSTRUCTIONS, ALLOCATIONS = 1.02, 1
-# A run takes a few seconds. A server that does not answer must not hold up the rest.
+# A run takes a few seconds. A server that does not answer must not block the other runs.
 SECONDS = 120
 
 # The requests, byte for byte. `@ID@` stands for a number of ten digits, from 1000000000 upwards, `@LENGTH@` for the length of
@@ -264,15 +264,15 @@ MEASURED = {
     "stdio, 2026-07-28, a new progress token with each call": stdio_with_token,
     "stdio, 2026-07-28, two clients in turns": stdio_two_clients,
 }
-# Each beside the call of `add` over the same transport, with how many times its instructions it may take.
+# The calls that are compared with `add` over the same transport. The last value is the maximum ratio of the instructions.
 BESIDE_ADD = {
     "prompts/get": (GET, (b"prompts/get", b"greet"), b"Say hello to Ada.", 1.10),
     "resources/read": (READ, (b"resources/read", b"bench://note"), b"A short note.", 1.10),
     "resources/read of a template": (READ_TEMPLATE, (b"resources/read", b"bench://notes/rust"), b"note about rust.", 1.25),
 }
-# Most instructions of a call over the pipes of a child process, on the client's side: 102 % of what it takes now.
+# Most instructions of a call over the pipes of a child process, on the client's side.
 MOST_OF_CLIENT = 29_660
-# Without a promise.
+# Printed without a limit.
 SHOWN = {
     "stdio, 2026-07-28, a struct as argument": stdio_pair,
 }
@@ -327,7 +327,7 @@ def main():
     server = parsed.server
     page = pathlib.Path(__file__).resolve().parent.parent / "runtime/src/guide/speed.md"
     exceeded = False
-    # One deadline for all, because a read from a pipe has none of its own.
+    # One deadline for all runs, because a read from a pipe has no timeout.
     signal.alarm(SECONDS * (len(MEASURED) + len(BESIDE_ADD) + len(SHOWN) + len(parsed.clients)) * len(TOOLS))
     measured = {}
     for name, promised in limits(page.read_text()).items():

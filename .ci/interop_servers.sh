@@ -54,7 +54,7 @@ runs() {
   done
 }
 
-# Four at once, because they wait more than they work. Each closes with its own `N passed, N failed`.
+# Four at once, because they mostly wait. Each ends with its own `N passed, N failed`.
 one() {
   local out=$1 client=$2
   shift 2
@@ -68,7 +68,7 @@ xargs -P 4 -L 1 bash -c 'one "$@"' one "$results" "$client" <"$results/plan"
 
 broken=()
 while read -r name transport _; do
-  # What the servers write to standard error is of use only if something is wrong.
+  # The standard error of the servers is useful only if a check fails.
   grep -E '^(ok|FAIL|-) |passed, ' "$results/$name-$transport.log" || true
   if [ "$(cat "$results/$name-$transport.exit" 2>/dev/null)" != 0 ]; then
     tail -n 40 "$results/$name-$transport.log" | cut -c 1-400
@@ -92,8 +92,8 @@ agent() {
 agent everything-stdio 'get-sum {"a":2,"b":3}' 'is 5' "$node" "$modules/mcp-server-everything"
 agent filesystem-stdio "list_directory {\"path\":\"$servers\"}" 'ts1.mjs' "$node" "$modules/mcp-server-filesystem" "$servers"
 
-# By URL, of a server that is killed between two calls and started again: it does not know the session then, and says so by 400. The
-# agent's next call is made in a new one.
+# By URL, with a server that is killed between two calls and started again. It does not know the session and answers 400. The agent makes
+# its next call in a new session.
 port=$("$node" -e 's = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close() })')
 serve() {
   PORT=$port "$node" "$modules/mcp-server-everything" streamableHttp >>"$results/agent-http-server.log" 2>&1 &

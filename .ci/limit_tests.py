@@ -19,7 +19,7 @@ import time
 NOTICE = 60
 SLOW = re.compile(r"^test (\S+)(?: - should panic)? has been running for over \d+ seconds$")
 DONE = re.compile(r"^test (\S+)(?: - should panic)? \.\.\. (?:ok|FAILED|ignored)")
-# How often the clock is looked at while nothing is printed.
+# How often the time is checked while nothing is printed.
 TICK = 1.0
 
 
@@ -46,7 +46,7 @@ class Watch:
         late = [name for name, since in self.slow.items() if now - since >= self.limit]
         if late:
             return f"test {', test '.join(sorted(late))}: no end within {self.limit} s"
-        # A harness with several threads prints a test when it ends, so what it printed last is not what hangs.
+        # A harness with several threads prints a test when it ends, so the last printed test is not the one that hangs.
         if not self.slow and now - self.spoke >= self.limit:
             return f"nothing was printed for {self.limit} s; the last line was: {self.last}"
         return None
@@ -77,7 +77,7 @@ def main(command):
             print(f"\nHUNG {reason}", flush=True)
             return 101
     status = child.wait()
-    # As a shell says it of a signal.
+    # The exit code that a shell reports for a signal.
     return status if status >= 0 else 128 - status
 
 

@@ -244,7 +244,7 @@ class HttpClient:
         await asyncio.wait([sending], timeout=self.dice.random() / 20)
         await self.notify(notification("notifications/cancelled", requestId=ident), session)
         got = await sending
-        # What was cancelled is not answered; a cancellation that came first did nothing, and the call ends by its time limit.
+        # A cancelled call is not answered. A cancellation before its call has no effect, and the call ends by its time limit.
         async for message in got.messages():
             expect(message.get("result", {}).get("isError") is True, message)
         other.leave()

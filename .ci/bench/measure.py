@@ -93,7 +93,7 @@ class Server:
                 break
         if self.port == 0:
             raise one.Wrong(f"{executable} ended before it listened")
-        # What it says from now on is not kept; it must not wait for us to read it.
+        # Later output is not kept, but it must be read so that the server does not block.
         threading.Thread(target=self.process.stderr.read, daemon=True).start()
 
     def __enter__(self):
@@ -279,7 +279,7 @@ def large(servers):
         for transport, echo in {"HTTP": echo_http, "stdio": echo_stdio}.items():
             taken = {server: [] for server in servers}
             left = {}
-            # In turns, so that a machine that becomes slower does so for all.
+            # In turns, so that a slower phase of the machine affects all servers.
             for _ in range(3):
                 for server, path in servers.items():
                     found, left[server] = echo(path, b'{"text":"%s"}' % text)
@@ -313,7 +313,7 @@ def echoes(process, echo, arguments):
         elapsed = (time.perf_counter() - begin) * 1000
         if len(answer) < len(arguments) - 10:
             raise one.Wrong(f"not an echo: {answer[:300]!r}")
-        # What the server does after its last byte belongs to the call, too.
+        # The work of the server after its last byte belongs to the call too.
         time.sleep(0.01)
         after = spent(process)
         found.append((elapsed, after[0] - before[0], after[1] - before[1]))
@@ -404,7 +404,7 @@ def stream(servers):
             seen = tail.count(b"notifications/progress")
             while b'"result":' not in tail:
                 part = tail + connection.more()
-                # What may be the beginning of the next word stays.
+                # Keep the bytes that may be the beginning of the next word.
                 seen += part.count(b"notifications/progress") - tail.count(b"notifications/progress")
                 tail = part[-400:]
             return seen, time.perf_counter() - begin, cpu(server.process)

@@ -30,16 +30,16 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 README = ROOT / "README.md"
 REVISIONS = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"]
-# How long an answer may take; the longest wait is for Python to start.
+# The timeout of an answer. Starting Python takes the longest.
 SECONDS = 60
-# How long nothing may come before a call counts as unanswered.
+# After this many seconds without an answer, a call counts as unanswered.
 SILENCE = 5
 # One argument of the wrong type, one that is missing, one that is unknown.
 FAULTY = {"a": "two", "c": 3}
 
 
-# Where the packages have what no call shows: the row of the README, the library, the files below its packages, and a text in one of them.
-# `ABSENT` stands before a text that no file may have.
+# Evidence for cells of the README that no call can show: the row, the library, the files below its packages, and a text that one of these
+# files must contain. If the text begins with `ABSENT`, no file may contain it.
 ABSENT = "absent: "
 SOURCES = [
     ("OAuth", "rmcp", "src/transport/auth.rs", "struct AuthorizationManager"),
@@ -90,7 +90,7 @@ class Server:
         try:
             self.process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
         except BrokenPipeError:
-            # It has ended, which `answer` sees.
+            # The server has ended. `answer` reports this.
             pass
 
     def answer(self, identifier, seconds=SECONDS):
@@ -251,7 +251,7 @@ def prepared(cache):
     interop = ROOT / ".ci/interop"
     run([ROOT / ".ci/npm-install", interop, cache / "interop"])
     run([ROOT / ".ci/pip-install", interop / "requirements-sdk2.txt", cache / "python-sdk2"])
-    # Node looks for packages beside the program.
+    # Node searches for packages beside the program.
     for file in HERE.glob("*.mjs"):
         shutil.copy(file, cache / "interop")
     # The versions that CI tests.
@@ -284,7 +284,7 @@ def main():
     arguments = arguments.parse_args()
     cache = arguments.cache.resolve()
     cache.mkdir(parents=True, exist_ok=True)
-    # Neither byte code beside the sources, nor a look for a newer version.
+    # Do not write byte code beside the sources, and do not look for a newer version.
     os.environ.update(PYTHONDONTWRITEBYTECODE="1", FASTMCP_CHECK_FOR_UPDATES="off", CARGO_TERM_COLOR="never")
 
     first = re.search(r"```rust[^\n]*\n(.*?)```", README.read_text(), re.DOTALL)[1]
@@ -314,7 +314,7 @@ def main():
     for name, cells in rows.items():
         row = f"| {name} | {' | '.join(str(cell) for cell in cells)} |"
         print(row)
-        # The time of a build is another one on each machine.
+        # The time of a build differs between machines.
         if "CPU time" not in name and row not in README.read_text().splitlines():
             different += 1
             print("  ^ the README has another row, or none")

@@ -149,10 +149,10 @@ main(
     | {
         # Its client has no method to subscribe.
         "updates of one resource": not_offered,
-        # The package does not bring a client of the extension; `fastmcp_tasks_py.py` is one.
+        # The package has no client of the extension; `fastmcp_tasks_py.py` has one.
         "task": not_offered,
         "typed result": check_typed_result,
-        # This client holds the content to the form before it sends it.
+        # This client checks the content against the form before it sends it.
         "wrong answer": not_offered,
         "streamed answer": check_logged,
         "list changed": check_list_changed_or_not,

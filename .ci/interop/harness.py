@@ -195,7 +195,7 @@ async def check_cancellation(session):
         async def running(_progress, _total, _message):
             await session.cancel_running_call(scope)
 
-        # The tool reports once that it runs; only then is there something to cancel.
+        # The tool reports once that it runs. Only then can it be cancelled.
         await session.call("wait_for_cancel", {}, progress=running)
     assert scope.cancelled_caught
     while await cancelled_calls() != before + 1:
@@ -210,7 +210,7 @@ async def check_server_error(session):
 
 
 async def check_list_changed(session):
-    # A modern client subscribes before. A legacy one opens its stream at a time of its choice, so trigger until it hears.
+    # A modern client subscribes before. A legacy client opens its stream at any time, so trigger the change until the client gets it.
     async with getattr(session, "listening", nullcontext)():
         while not await session.heard_list_change():
             await session.call("test_trigger_tool_change", {})

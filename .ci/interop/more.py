@@ -45,7 +45,7 @@ async def check_updates(session):
     """Two clients, each with a resource of its own, hear of that one only. Over HTTP they are clients of one server."""
 
     async def touched(toucher, uris, heard):
-        # A legacy client opens its stream on its own time. What is wrong would be heard before what is waited for.
+        # A legacy client opens its stream at any time. A wrong notification would arrive before the expected one.
         before = len(heard)
         while len(heard) == before:
             for uri in uris:
