@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Holds the README, the examples' page and the guide to what can be asserted.
+"""Checks what a program can check of the README, the examples' page and the guide.
 
     docs.py [--run TARGET] [--built DOC]
 
-Without options: the words and the widths of the README, its links to files, the commands, the figures, and the blocks that must be
-equal; blocks marked `ignore` are excerpts of code that is compiled. With `--run` the commands that this file names as run are run,
-with the programs in the folder TARGET/debug, and what they print is compared with the block of text after them. With `--built` links
-to pages of the documentation are looked up in DOC, the folder that `cargo doc` writes. Exits with 1 where anything differs.
+Without options it checks the number of words and the widths of the README, links to files, commands, figures, and blocks that must be
+equal to files. Blocks marked `ignore` must be excerpts of code that is compiled. With `--run` it runs the commands that `COMMANDS` marks
+so, with the programs in the folder TARGET/debug, and compares their output with the block of text after them. With `--built` it looks
+up links to pages of the documentation in DOC, the folder that `cargo doc` writes. Exits with 1 if a check fails.
 """
 
 import argparse
@@ -154,7 +154,7 @@ def check_commands():
 
 
 def made_database(folder):
-    """The database that the pages ask, with the customer that they ask for."""
+    """The database of the commands in the pages, with the customer of their queries."""
     path = pathlib.Path(folder) / "shop.db"
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         database.execute("CREATE TABLE customers (id INTEGER PRIMARY KEY, name TEXT NOT NULL)")
@@ -214,7 +214,7 @@ class NoServer(Exception):
 
 @contextlib.contextmanager
 def served(server, target, address):
-    """The server that a command needs, at `address`, while the command runs; nothing if it needs none."""
+    """Runs the server that a command needs, at `address`, while the command runs. Does nothing if the command needs no server."""
     if server is None:
         yield
         return
@@ -303,7 +303,7 @@ def look_up(page, link, file, anchor):
 
 
 def check_figures():
-    """The README repeats figures that a program measures and holds to the chapter on speed."""
+    """The README repeats figures of the chapter on speed, which `instructions.py` measures and compares."""
     chapter = (GUIDE / "speed.md").read_text()
     rows = re.findall(r"^\| instructions / allocations[^|]*\|([^|]*)\|([^|]*)\|", README.read_text(), re.MULTILINE)
     if len(rows) != 2:

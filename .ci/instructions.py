@@ -1,20 +1,20 @@
 #!/usr/bin/env python3
-"""Measures what one `tools/call` of `add` costs the server, and the client: CPU instructions (callgrind) and heap allocations (memcheck).
+"""Measures the cost of one `tools/call` of `add` for server and client: CPU instructions (callgrind) and heap allocations (memcheck).
 
     instructions.py SERVER [CLIENT...]    SERVER is the release build of `bench_server`, the first CLIENT that of `bench_client`
 
 The cost of one call is (a run with 2,500 calls - a run with 500 calls) / 2,000, for the whole process, which has one core.
 The calls go one after the other over one connection. Over HTTP it is the server's second connection; calls over the first of
 all cost 1 % less. Timers make the instructions of a run vary by 0.1 %, so each run is made three times and the median counts.
-The limits come from the table in the guide's chapter on speed:
-102 % of the instructions, and one allocation more. Exits with 1 where a limit is exceeded. What a call of `add_pair` costs, whose
-argument is a struct and so is checked against its schema, is printed too, without a limit.
+The limits come from the table in the guide's chapter on speed: 102 % of the instructions, and one allocation more. Exits with 1 if a
+limit is exceeded. It also prints the cost of a call of `add_pair`, without a limit. The argument of this tool is a struct, which is
+checked against its schema.
 
-A client starts SERVER as its child process, which is not counted, and makes the same call. The first CLIENT may take as many
-instructions a call as `MOST_OF_CLIENT` says; for each further one, started with the same arguments, the ratio is printed.
+A client starts SERVER as its child process, which is not counted, and makes the same call. `MOST_OF_CLIENT` is the limit of the first
+CLIENT, in instructions for a call. Each further CLIENT is started with the same arguments, and the ratio to the first one is printed.
 
-What a `prompts/get` and a `resources/read` of a small text cost may be 110 % of the instructions that the `add` call costs over the
-same transport in the same run, and a `resources/read` of a template 125 %: its URI is matched and its variable is decoded.
+A `prompts/get` and a `resources/read` of a small text may take 110 % of the instructions of the `add` call over the same transport in
+the same run. A `resources/read` of a template may take 125 %, because its URI is matched and its variable is decoded.
 """
 
 import argparse

@@ -3,15 +3,15 @@
 
     next_revision.py CODEGEN FOLDER        CODEGEN is the binary `trueform-codegen`, FOLDER is for the copy
 
-It tests in two stages what is served, with the crate in `next-revision`:
+The crate in `next-revision` tests in two stages what the runtime serves:
 
-1. `served`: the only line of the runtime that is written for the revisions is the function in `next-revision/search_notes.rs`,
-   which goes into the `impl ServeMethods` of the engine, because a new method needs code that serves it.
-2. `notes`: a whole new feature. Its room, the folder `next-revision/notes`, is put beside the other rooms, and `GLUE` adds to
-   the runtime what names it there.
+1. `served`: the only code of the runtime that is written for these revisions is the function in `next-revision/search_notes.rs`.
+   It is added to the `impl ServeMethods` of the engine, because a new method needs code that serves it.
+2. `notes`: a whole new feature. Its room, the folder `next-revision/notes`, is copied beside the other rooms, and `GLUE` adds the
+   lines of the runtime that register it.
 
-Exits with 1 where anything of that fails. What did not change since the last run keeps its time in FOLDER, so that cargo does
-not build it again.
+Exits with 1 if a step fails. Files that did not change since the last run keep their time stamp in FOLDER, so that cargo does not
+build them again.
 """
 
 import argparse

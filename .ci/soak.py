@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Keeps a server busy with mixed traffic of both eras, and fails when a call goes wrong or the server's memory grows.
+"""Sends mixed traffic of both eras to a server, and fails when a call fails or the server's memory grows.
 
     soak.py SERVER [--seconds 300] [--seed 1]      SERVER is a build of `soak_server`
 
 One process serves HTTP, one standard input and output. Each client repeats, in an order that the seed decides: calls, event
-streams with progress, sessions that are ended or left alone, calls that are cancelled or whose client goes, questions that are
-answered or left alone, streams that are opened and left, requests that must be refused. An answer that is not the right one, or
-none within 30 s, ends the run with an error.
+streams with progress, sessions that are ended or abandoned, calls that are cancelled or whose client disconnects, questions that are
+answered or abandoned, streams that are opened and abandoned, requests that must be refused. A wrong answer, or no answer within 30 s,
+ends the run with an error.
 
-The resident memory (VmRSS) is read once a second. The first third of the run is for warming up. Of the other two the medians may
-not differ by more than 4 MiB, and the last may not exceed the second by more than a tenth. Linux only.
+The resident memory (VmRSS) is read once a second. The first third of the run is for warming up. The medians of the second and the last
+third may not differ by more than 4 MiB, and the last may not exceed the second by more than a tenth. Linux only.
 """
 
 import argparse
@@ -147,7 +147,7 @@ class Connection:
         return Response(self, status, headers)
 
     def leave(self):
-        """Closes without a word."""
+        """Closes the connection without a message."""
         if self.writer is not None:
             self.writer.transport.abort()
             self.reader = self.writer = None
@@ -227,7 +227,7 @@ class HttpClient:
         await self.opened()
 
     async def modern_cancel(self):
-        """The client goes away."""
+        """The client disconnects."""
         other = Connection(self.port)
         name = self.dice.choice(["wait", "hold"])
         message = request(1, "tools/call", tool(name), modern=True, token="t")
@@ -371,7 +371,7 @@ def resident(process):
 
 
 def verdict(name, samples):
-    """Says how the memory went, and whether it grew."""
+    """Reports the memory of the thirds, and whether it grew."""
     third = len(samples) // 3
     second, last = statistics.median(samples[third : 2 * third]), statistics.median(samples[2 * third :])
     grew = last - second > GROWTH or last > second * (1 + GROWTH_PERCENT / 100)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares Trueform with rmcp, and with what the same requests cost at least.
+"""Compares Trueform with rmcp, and with the lowest possible cost of the same requests.
 
     measure.py [PART...]
 
@@ -12,11 +12,11 @@ protocol: it reads the request into borrowed types and writes the answer, over h
     large     an echo of 10 MB, plain and with an escape after every 6 bytes: time, CPU time, page faults and memory of the server
     pipelined CPU seconds of 100,000 calls over stdio, 64 in flight
     stream    a tool that reports 100,000 times: reports a second, and CPU seconds of the server
-    busy      latency of `add` while 64 calls wait, 1,000 streams listen and another client has 10 MB echoed
+    busy      latency of `add` while 64 calls wait, 1,000 streams listen and another client calls `echo` with 10 MB
     cores     CPU seconds of 100,000 calls over HTTP of 16 clients, with one core and with two
     build     CPU seconds of a clean release build of a server with two tools over stdio, and the crates that it consists of
 
-Times depend on the machine and what else it does: only the ratio of two columns of one table means something. Needs Linux, cargo and,
+Times depend on the machine and its other work, so only compare the columns of one table with each other. Needs Linux, cargo and,
 for `calls` and `flat`, valgrind.
 """
 

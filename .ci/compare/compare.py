@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Measures what the README compares, of the same server written with each library, and prints the table.
+"""Makes the README's comparison: measures the same server, written with each library, and prints the table.
 
     compare.py --cache FOLDER [--build]
 
 The servers are beside this file: `calc`, a tool that adds two integers, and `odd`, tools that misbehave. Trueform's `calc` is the program
-at the top of the README. Each server is started anew for each question, over stdio, and spoken to in plain JSON-RPC.
+at the top of the README. For each row, each server is started again, over stdio, and gets plain JSON-RPC messages.
 
 FOLDER receives the other libraries, from PyPI and npm, in the versions that CI's clients have, and the builds of both Rust servers.
 `--build` also measures clean release builds of `calc`, user and system time, which takes some minutes; without it that row is left out.
 
-The README's rows that this prints must be equal, and what no call shows must be in the packages, as `SOURCES` says: it exits with 1
-where that is not so, and says where.
+The rows that this prints must be equal to those of the README. What no call can show must be in the packages, as `SOURCES` says. If
+something differs, it prints the difference and exits with 1.
 """
 
 import argparse
@@ -94,7 +94,7 @@ class Server:
             pass
 
     def answer(self, identifier, seconds=SECONDS):
-        """The response with this id, or `None` if it does not come in time. Lines that are not JSON-RPC are kept in `strange`."""
+        """The response with this id, or `None` if it does not arrive in time. Lines that are not JSON-RPC are kept in `strange`."""
         while True:
             try:
                 line = self.lines.get(timeout=seconds)
@@ -115,7 +115,7 @@ class Server:
         return self.answer(identifier, seconds)
 
     def open(self, revision):
-        """Whether the server speaks `revision`, after what that demands before the first call."""
+        """Makes the handshake of `revision`, and returns whether the server supports this revision."""
         if revision == "2026-07-28":
             self.meta = {
                 "_meta": {
@@ -137,7 +137,7 @@ class Server:
 
 
 def text(answer):
-    """The words that the model, or the client, reads of an answer."""
+    """The text of an answer that the model, or the client, reads."""
     if "error" in answer:
         return json.dumps(answer["error"])
     return "\n".join(block.get("text", "") for block in answer["result"]["content"])
@@ -231,7 +231,7 @@ def packages(cache):
 
 
 def wrong_sources(folders):
-    """What of `SOURCES` the packages do not bear out."""
+    """The entries of `SOURCES` that do not hold for the packages."""
     for row, library, files, wanted in SOURCES:
         found = list(folders[library].glob(files))
         has = any(wanted.removeprefix(ABSENT) in file.read_text() for file in found)
