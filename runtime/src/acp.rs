@@ -1,9 +1,8 @@
-//! The gate of an agent that speaks the Agent Client Protocol (ACP): the MCP servers of a session must use transports that the
-//! agent declared.
+//! A check for agents of the Agent Client Protocol (ACP): the MCP servers of a session must use transports that the agent declared.
 //!
-//! ACP's `session/new` and `session/load` bring `mcpServers`. Every agent takes servers over standard input and output; `http` and
-//! `sse` it takes only if its `agentCapabilities.mcpCapabilities` say so. [`McpTransports::check`] holds a list to that, before
-//! anything is connected.
+//! The params of ACP's `session/new` and `session/load` contain `mcpServers`. Every agent accepts servers over standard input and output.
+//! It accepts `http` and `sse` only if its `agentCapabilities.mcpCapabilities` declare them. [`McpTransports::check`] checks a list of
+//! servers before the agent connects to any of them.
 //!
 //! ```
 //! use trueform::acp::{McpServers, McpTransports, Refusal};

@@ -1,7 +1,8 @@
-//! Where state may live outside one process: tasks and, of legacy HTTP, sessions and the events of streams that can be resumed.
+//! Stores for state that several processes can share: tasks and, for HTTP clients up to 2025-11-25, sessions and the events of streams
+//! that can be resumed.
 //!
-//! Each of the three is a trait with a bounded version in memory. An implementation stores what it is given and does not interpret it:
-//! the states of a session and of a task are opaque, an event is a message with a place in a stream.
+//! Each of the three is a trait with a bounded implementation in memory. An implementation stores values and does not interpret them: the
+//! states of a session and of a task are opaque, and an event is a message with a place in a stream.
 
 #[cfg(feature = "http")]
 mod event;

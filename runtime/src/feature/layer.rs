@@ -1,8 +1,8 @@
-//! Layers around calls: code that sees every call before it runs and after it ended, of a tool, a prompt, a resource, a completion
-//! or an extension's method. Lists are not calls: they are copies of what is registered, and no layer sees them.
+//! Layers around calls. A layer is code that runs before and after every call of a tool, a prompt, a resource, a completion or an
+//! extension's method. Lists are not calls, so layers do not see them.
 //!
-//! These are here: [`CallMetrics`] counts and times calls, [`AuditLog`] logs them, [`ConcurrencyLimit`] lets only some run at once,
-//! [`TimeLimit`] and [`ResponseLimit`] bound how long they take and how much they return.
+//! This module has five layers. [`CallMetrics`] counts and times calls. [`AuditLog`] logs them. [`ConcurrencyLimit`] limits how many run
+//! at once, [`TimeLimit`] how long they take, and [`ResponseLimit`] how much they return.
 //!
 //! A [`CallLayer`] is shared by all calls; what it [begins](CallLayer::begin) for one call is a [`CallScope`]. With no layer
 //! registered a call pays one comparison.

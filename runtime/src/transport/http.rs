@@ -1,7 +1,7 @@
-//! Streamable HTTP: one endpoint, both eras, on axum.
+//! Streamable HTTP on axum: one endpoint for clients of all revisions that have it.
 //!
-//! [`Server::into_router`](crate::Server::into_router) gives an [`axum::Router`] to compose with an application of one's own and with tower layers;
-//! [`Server::serve_http`](crate::Server::serve_http) serves it alone, within bounds and with a graceful end.
+//! [`Server::into_router`](crate::Server::into_router) returns an [`axum::Router`], for your own application and tower layers.
+//! [`Server::serve_http`](crate::Server::serve_http) serves the endpoint alone, with limits on connections and a graceful shutdown.
 //! [`HttpConfig`] has the settings.
 //!
 //! ```
@@ -30,8 +30,8 @@
 //!
 //! # Behind `axum::serve`
 //!
-//! Answers that are event streams need `TCP_NODELAY`, which `axum::serve` sets only for a listener with
-//! [`axum::serve::ListenerExt::tap_io`]; `serve_http` always sets it.
+//! Event streams need `TCP_NODELAY`. `axum::serve` does not set it: set it on the listener with [`axum::serve::ListenerExt::tap_io`].
+//! `serve_http` always sets it.
 //!
 //! # Browsers
 //!
