@@ -17,6 +17,7 @@ mod joined;
 mod listener;
 mod members;
 mod outgoing;
+mod readdressed;
 mod request;
 mod retry_after;
 #[cfg(feature = "client-http")]
@@ -24,6 +25,7 @@ mod sender;
 mod sent;
 mod session;
 mod stream;
+mod taker;
 
 use std::sync::Arc;
 

@@ -9,6 +9,7 @@ mod hostile;
 mod order;
 mod rejoined;
 mod remembered;
+mod renewals;
 mod resumed;
 mod retried;
 mod server;

@@ -68,7 +68,8 @@ impl Bridge {
             tracing::debug!("a call is made again with the headers that its tool asks for now");
             let id = again.request_id()?.clone();
             Some(match self.exchange(request).await {
-                Ok(answer) => self.read(&again, &id, answer).await,
+                // No session: what is called anew is of the modern era.
+                Ok(answer) => self.read(&again, &id, answer, None).await,
                 Err(error) => Err(error),
             })
         })

@@ -5,7 +5,7 @@ use trueform_schema::RequestId;
 use super::{
     error::{HttpError, HttpErrorKind, NOT_KNOWN},
     exchange::{Chunks, HttpAnswer},
-    members::Members,
+    readdressed::with_id,
 };
 use crate::jsonrpc::{self, Incoming, Malformed, Message, sentence, shortened};
 
@@ -117,11 +117,6 @@ fn is_meant(malformed: &Malformed, id: &RequestId) -> bool {
         jsonrpc::Kind::Response | jsonrpc::Kind::Unknown
     );
     is_response && malformed.id.as_ref() == Some(id)
-}
-
-/// The response `body` with another id.
-pub(super) fn with_id(id: &RequestId, body: &[u8]) -> Option<Vec<u8>> {
-    Members::read(body)?.with("id", id)?.write()
 }
 
 /// The beginning of a body that is not a message.

@@ -11,7 +11,7 @@ use tokio::{
     sync::{Mutex, Notify, Semaphore},
     time::timeout,
 };
-use trueform_schema::RequestId;
+use trueform_schema::{Method, RequestId};
 
 use super::{
     answer::{Found, beginning, found, no_answer, whole},
@@ -19,10 +19,12 @@ use super::{
     error::{HttpError, HttpErrorKind, target},
     exchange::{Boxed, Chunks, HttpAnswer, HttpSender},
     joined::Joined,
+    readdressed::answer_to,
     request::{Requests, session_of},
     retry_after::{is_busy, retry_after},
     sent::SentMessage,
     session::has_no_session,
+    taker::Taker,
 };
 use crate::{client::link::Link, contained::contained_future, jsonrpc};
 
@@ -61,6 +63,8 @@ pub(crate) struct Bridge {
     streams: Semaphore,
     /// The session goes on when the client ends.
     pub(super) leaves_session: AtomicBool,
+    /// The client has ended: a session that is opened from now on would be nobody's.
+    pub(super) has_ended: AtomicBool,
 }
 
 /// A body that has been taken, or that has been read already.
@@ -90,11 +94,17 @@ impl Bridge {
             renewed: Notify::new(),
             streams: Semaphore::new(MAX_STREAMS),
             leaves_session: AtomicBool::new(false),
+            has_ended: AtomicBool::new(false),
         })
     }
 
-    /// Sends the request `sent` and passes its answer on, or its error.
-    pub(super) async fn ask(self: &Arc<Self>, sent: &Arc<SentMessage>, id: &RequestId) {
+    /// Sends the request `sent` and passes its answer on, or its error. `taker` says which session has it.
+    pub(super) async fn ask(
+        self: &Arc<Self>,
+        sent: &Arc<SentMessage>,
+        id: &RequestId,
+        taker: &Taker,
+    ) {
         let request = sent
             .resumes_after()
             .is_none()
@@ -105,8 +115,9 @@ impl Bridge {
         let _permit = self.streams.acquire().await;
         let outcome = match request {
             Some(request) => {
+                taker.is(session.as_ref());
                 let answer = self.exchange(request).await;
-                self.answered(sent, id, answer, session).await
+                self.answered(sent, id, answer, session, taker).await
             }
             None => self.resume(sent, id).await,
         };
@@ -117,24 +128,29 @@ impl Bridge {
     }
 
     /// Passes the response to `sent`, which named `session`, on.
+    // G-3
     async fn answered(
         self: &Arc<Self>,
         sent: &Arc<SentMessage>,
         id: &RequestId,
         answer: Result<HttpAnswer, HttpError>,
-        session: Option<HeaderValue>,
+        mut session: Option<HeaderValue>,
+        taker: &Taker,
     ) -> Result<(), HttpError> {
         let mut answer = answer?;
-        // G-3
-        if let Some(stale) = session
+        if let Some(stale) = &session
             && has_no_session(&mut answer).await
         {
-            self.renew(&stale).await?;
+            taker.is_nobody();
+            self.renew(stale).await?;
             if self.link.is_closed() {
                 // Nothing waits for the answer any more: the request is not made in the new session.
                 return Ok(());
             }
-            answer = self.exchange(self.requests.post(sent)).await?;
+            let request = self.requests.post(sent);
+            session = session_of(&request);
+            taker.is(session.as_ref());
+            answer = self.exchange(request).await?;
             if has_no_session(&mut answer).await {
                 let problem = "the server ended the session, and the new one at once";
                 let advice = "connect anew";
@@ -143,14 +159,16 @@ impl Bridge {
                 return Err(error.with_status(answer.status));
             }
         }
-        self.read(sent, id, answer).await
+        self.read(sent, id, answer, session).await
     }
 
+    /// Passes the answer to `sent`, made in `session`, on.
     pub(super) async fn read(
         self: &Arc<Self>,
         sent: &Arc<SentMessage>,
         id: &RequestId,
         mut answer: HttpAnswer,
+        session: Option<HeaderValue>,
     ) -> Result<(), HttpError> {
         let target = self.post_target();
         let status = answer.status;
@@ -166,7 +184,11 @@ impl Bridge {
         if status.is_success() {
             self.requests.answered(sent, &answer.headers);
             if answer.is_events() {
-                return self.answer_stream(&target, body, sent, id).await;
+                let session = match sent.is(Method::Initialize) {
+                    true => self.requests.named_session(),
+                    false => session,
+                };
+                return self.answer_stream(&target, body, sent, id, session).await;
             }
         }
         let body = match status.is_success() {
@@ -280,8 +302,20 @@ impl Bridge {
 
     /// Hands the answer to `sent` to the client.
     pub(super) fn pass_answer(&self, sent: &Arc<SentMessage>, answer: &[u8]) {
-        let other = self.requests.learn(sent, answer);
-        self.pass_on(other.as_deref().unwrap_or(answer));
+        let (Some(id), Some(asked)) = (sent.stands_for(), sent.request_id()) else {
+            let other = self.requests.learn(sent, answer);
+            return self.pass_on(other.as_deref().unwrap_or(answer));
+        };
+        match answer_to(asked, id, answer) {
+            Some(answer) => self.pass_on(&answer),
+            None => {
+                self.pass_on(answer);
+                let problem = "no answer: it is not well-formed";
+                let kind = HttpErrorKind::NotAnAnswer;
+                let error = HttpError::new(kind, self.post_target(), problem, "");
+                self.link.fail(id, self.sender.failure(error));
+            }
+        }
     }
 
     pub(super) fn post_target(&self) -> String {

@@ -9,7 +9,6 @@ use std::{
     time::Duration,
 };
 
-use http::StatusCode;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, oneshot},
     task::{AbortHandle, JoinSet, unconstrained},
@@ -20,6 +19,7 @@ use trueform_schema::{Method, RequestId, methods};
 use super::{
     bridge::{Bridge, CLOSE_WITHIN, HEAD_WITHIN},
     sent::SentMessage,
+    taker::Taker,
 };
 use crate::{
     client::sink::{Outbox, Unsent},
@@ -79,6 +79,7 @@ struct Gate {
 
 struct Ongoing {
     task: AbortHandle,
+    taker: Arc<Taker>,
     /// It ends with the connection, not by itself.
     listens: bool,
 }
@@ -108,12 +109,12 @@ impl Bridge {
         if alone.is_err() {
             tracing::warn!("a session was being opened when the connection was closed");
         }
+        // What is opened all the same is ended by the task that opens it.
+        self.has_ended.store(true, Ordering::SeqCst);
         if !self.leaves_session.load(Ordering::Relaxed)
             && let Some(delete) = self.requests.delete()
         {
-            // G-4: by 405 the server says that clients do not end sessions.
-            self.deliver(delete, &[StatusCode::METHOD_NOT_ALLOWED], CLOSE_WITHIN)
-                .await;
+            self.end_session(delete).await;
         }
         self.link.close();
     }
@@ -221,7 +222,7 @@ impl Outgoing {
     async fn cancel(&mut self, held: Held) {
         let id = held.sent.cancelled_id();
         if let Some(id) = &id {
-            let is_sent = !self.bridge.link.resumptions.take_given_up(id);
+            let mut is_sent = !self.bridge.link.resumptions.take_given_up(id);
             let before = self.held.len();
             self.held.retain(|held| held.sent.request_id() != Some(id));
             if self.held.len() < before {
@@ -229,7 +230,10 @@ impl Outgoing {
             }
             if let Some(ongoing) = self.by_id.remove(id) {
                 ongoing.task.abort();
+                let session = self.bridge.requests.named_session();
+                is_sent &= ongoing.taker.has(session.as_ref());
             }
+            // O-1: the server, or its new session, has not got the request.
             if !is_sent {
                 return;
             }
@@ -297,13 +301,20 @@ impl Outgoing {
         let listens = sent.is(Method::SubscriptionsListen);
         let bridge = self.bridge.clone();
         let key = id.clone();
+        let taker = Arc::<Taker>::default();
+        let noted = taker.clone();
         let asking = Box::pin(async move {
-            bridge.ask(&sent, &id).await;
+            bridge.ask(&sent, &id, &noted).await;
             Some(id)
         });
         if let Some(asking) = begun(asking).await {
             let task = self.tasks.spawn(asking);
-            self.by_id.insert(key, Ongoing { task, listens });
+            let ongoing = Ongoing {
+                task,
+                taker,
+                listens,
+            };
+            self.by_id.insert(key, ongoing);
         }
     }
 

@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
 use serde_json::{Value, value::RawValue};
 use trueform_schema::{Era, Method as McpMethod, Revision, ext::tasks};
 
-use super::{answer::with_id, members::Members, sent::SentMessage};
+use super::{members::Members, sent::SentMessage};
 use crate::{
     feature::tools::header_params::{HeaderParam, header_params},
     gate::{METHOD_HEADER, NAME_HEADER, PARAM_HEADER_PREFIX, SESSION_HEADER, VERSION_HEADER},
@@ -124,15 +124,24 @@ impl Requests {
         self.request(Method::GET, headers, Bytes::new())
     }
 
-    /// The DELETE of the session, if there is one.
+    /// The DELETE of the session, if there is one. From now on there is none.
     pub(super) fn delete(&self) -> Option<Request<Bytes>> {
+        let session = self.lock().session.take()?;
+        Some(self.delete_of(&session))
+    }
+
+    /// The DELETE of `session`.
+    pub(super) fn delete_of(&self, session: &HeaderValue) -> Request<Bytes> {
         let mut headers = HeaderMap::new();
         {
             let known = self.lock();
-            known.session.as_ref()?;
-            known.common(&mut headers);
+            // The session is of the legacy era, whatever was settled after it.
+            if !known.is_modern() {
+                known.common(&mut headers);
+            }
         }
-        Some(self.request(Method::DELETE, headers, Bytes::new()))
+        let request = self.request(Method::DELETE, headers, Bytes::new());
+        in_session(request, Some(session))
     }
 
     /// Whether the last request was one of the modern era.
@@ -140,10 +149,20 @@ impl Requests {
         self.lock().is_modern()
     }
 
-    /// The session that requests name now.
+    /// The session of the client.
     pub(super) fn session(&self) -> Option<HeaderValue> {
         let known = self.lock();
         known.session.clone().filter(|_| !known.is_modern())
+    }
+
+    /// The session that a request names if it is made now: also one that the program set as a header.
+    pub(super) fn named_session(&self) -> Option<HeaderValue> {
+        session_of(&self.get(None))
+    }
+
+    /// Names `session` from now on.
+    pub(super) fn enter(&self, session: Option<HeaderValue>) {
+        self.lock().session = session;
     }
 
     /// The revision that `initialize` settled, and the message.
@@ -154,25 +173,14 @@ impl Requests {
 
     /// Takes note of the head of the answer to `sent`.
     pub(super) fn answered(&self, sent: &SentMessage, headers: &HeaderMap) {
-        if !sent.is(McpMethod::Initialize) {
-            return;
+        if sent.is(McpMethod::Initialize) {
+            self.enter(session_opened(headers));
         }
-        let session = headers.get(SESSION_HEADER);
-        let taken = session.filter(|session| is_session_id(session));
-        if session.is_some() && taken.is_none() {
-            tracing::warn!(
-                "the server's session id is not visible ASCII, or too long; it is not used"
-            );
-        }
-        self.lock().session = taken.cloned();
     }
 
     /// Takes note of the answer to `sent`, the JSON text `answer`. Returns another answer to use in place of it: without the tools
-    /// that cannot be called over HTTP, or with the id of the request that `sent` stands for.
+    /// that cannot be called over HTTP.
     pub(super) fn learn(&self, sent: &Arc<SentMessage>, answer: &[u8]) -> Option<Vec<u8>> {
-        if let Some(id) = sent.stands_for() {
-            return with_id(id, answer);
-        }
         if !sent.is(McpMethod::Initialize) && !sent.is(McpMethod::ListTools) {
             return None;
         }
@@ -295,6 +303,29 @@ impl Known {
             set(headers, &name, &text);
         }
     }
+}
+
+/// The session that the answer to `initialize` opens, by its `headers`.
+pub(super) fn session_opened(headers: &HeaderMap) -> Option<HeaderValue> {
+    let session = headers.get(SESSION_HEADER)?;
+    if !is_session_id(session) {
+        tracing::warn!("the server's session id is not visible ASCII, or too long; it is not used");
+        return None;
+    }
+    Some(session.clone())
+}
+
+/// `request`, which names `session` in place of the one of the client.
+pub(super) fn in_session(
+    mut request: Request<Bytes>,
+    session: Option<&HeaderValue>,
+) -> Request<Bytes> {
+    let headers = request.headers_mut();
+    headers.remove(SESSION_HEADER);
+    if let Some(session) = session {
+        headers.insert(SESSION_HEADER, session.clone());
+    }
+    request
 }
 
 /// The session that `request` names.

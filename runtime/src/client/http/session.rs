@@ -1,11 +1,12 @@
 //! Opens a new session in place of one that the server ended, once for all requests that notice it (G-3).
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
-use http::{HeaderValue, StatusCode};
+use bytes::Bytes;
+use http::{HeaderValue, Request, StatusCode};
 use serde::Deserialize;
 use serde_json::Value;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 use trueform_schema::{
     RequestId,
     methods::{Initialized, Notification as _},
@@ -13,9 +14,10 @@ use trueform_schema::{
 
 use super::{
     answer::{Found, beginning, found, no_answer, whole},
-    bridge::{Bridge, HEAD_WITHIN, REFUSAL_WITHIN, ReadBody},
+    bridge::{Bridge, CLOSE_WITHIN, HEAD_WITHIN, REFUSAL_WITHIN, ReadBody},
     error::{HttpError, HttpErrorKind},
     exchange::HttpAnswer,
+    request::{in_session, session_opened},
     sent::SentMessage,
     stream::{Place, StreamEnd, Wanted},
 };
@@ -110,23 +112,20 @@ impl Bridge {
         let Some(again) = again else {
             return Err(lost("its `initialize` cannot be sent again".to_owned()));
         };
-        let opened = timeout(
-            HEAD_WITHIN,
-            self.open_again(&again, &id, version.as_deref()),
-        )
-        .await;
-        let problem = match opened {
-            Ok(Ok(())) => None,
-            Ok(Err(problem)) => Some(problem),
-            Err(_) => Some(format!("no answer within {HEAD_WITHIN:?}")),
-        };
-        if let Some(problem) = problem {
-            return Err(lost(problem));
-        }
+        let opened = self.open_again(&again, &id, version.as_deref()).await;
+        let session = opened.map_err(lost)?;
         let initialized = ToServer::notification(Initialized::METHOD.as_str(), None);
         let initialized = SentMessage::new(initialized.into_bytes());
-        self.deliver(self.requests.post(&initialized), &[], HEAD_WITHIN)
-            .await;
+        let initialized = in_session(self.requests.post(&initialized), session.as_ref());
+        self.deliver(initialized, &[], HEAD_WITHIN).await;
+        // Not before: servers refuse requests that come before it.
+        self.requests.enter(session);
+        if self.has_ended.load(Ordering::SeqCst) {
+            if let Some(delete) = self.requests.delete() {
+                self.end_session(delete).await;
+            }
+            return Err(lost("the client is closed".to_owned()));
+        }
         tracing::warn!(
             "the server ended the session, and a new one was opened: what the old one kept, such as subscriptions and the log \
              level, is gone"
@@ -138,16 +137,41 @@ impl Bridge {
         Ok(())
     }
 
-    /// Sends `initialize` again. The server must settle on the same `version` as before.
+    /// Ends a session by the request `delete`.
+    // G-4: by 405 the server says that clients do not end sessions.
+    pub(super) async fn end_session(self: &Arc<Self>, delete: Request<Bytes>) {
+        self.deliver(delete, &[StatusCode::METHOD_NOT_ALLOWED], CLOSE_WITHIN)
+            .await;
+    }
+
+    /// Sends `initialize` again, and returns the session that it opens, if the server has sessions. One that cannot be used is ended.
     async fn open_again(
         self: &Arc<Self>,
         again: &Arc<SentMessage>,
         id: &RequestId,
         version: Option<&str>,
+    ) -> Result<Option<HeaderValue>, String> {
+        let latest = Instant::now() + HEAD_WITHIN;
+        let late = |_| format!("no answer within {HEAD_WITHIN:?}");
+        let answer = timeout_at(latest, self.exchange(self.requests.reopen(again))).await;
+        let answer = answer.map_err(late)?.map_err(|error| error.short())?;
+        let session = session_opened(&answer.headers);
+        let settled = timeout_at(latest, self.settled_again(answer, again, id, version)).await;
+        let settled = settled.map_err(late).flatten();
+        if let (Err(_), Some(session)) = (&settled, &session) {
+            self.end_session(self.requests.delete_of(session)).await;
+        }
+        settled.map(|()| session)
+    }
+
+    /// Reads the answer to `initialize`. The server must settle on the same `version` as before.
+    async fn settled_again(
+        self: &Arc<Self>,
+        answer: HttpAnswer,
+        again: &Arc<SentMessage>,
+        id: &RequestId,
+        version: Option<&str>,
     ) -> Result<(), String> {
-        let answer = self.exchange(self.requests.reopen(again)).await;
-        let answer = answer.map_err(|error| error.short())?;
-        let headers = answer.headers.clone();
         let text = self.single_answer(answer, id).await?;
         let read: Value = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
         let found = read["result"]["protocolVersion"].as_str();
@@ -165,7 +189,6 @@ impl Bridge {
                 return Err(format!("the server answered: {}", shortened(message)));
             }
         }
-        self.requests.answered(again, &headers);
         self.requests.learn(again, &text);
         Ok(())
     }

@@ -4,10 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use http::{HeaderValue, Method, StatusCode};
 use tokio::time::{Instant, sleep};
-use trueform_schema::{
-    RequestId,
-    methods::{self, Notification},
-};
+use trueform_schema::RequestId;
 
 use super::{
     answer::{Found, Unread, found, too_large},
@@ -16,14 +13,12 @@ use super::{
     error::{HttpError, HttpErrorKind, target},
     events::{EventReader, SseEvent},
     exchange::{Chunks, HttpAnswer},
-    members::Members,
+    readdressed::readdressed,
+    request::session_of,
     retry_after::retry_after,
     sent::SentMessage,
 };
-use crate::{
-    client::resumption::{Resumption, is_event_id},
-    jsonrpc::without_mark,
-};
+use crate::client::resumption::{Resumption, is_event_id};
 
 /// Most times in a row that the stream of a request is opened again without bringing anything: 5.
 pub(super) const MAX_RESUMES: u32 = 5;
@@ -45,6 +40,8 @@ pub(super) enum Wanted<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Place {
     pub(super) last: Option<HeaderValue>,
+    /// The session that gave the id of that event: it means nothing in another.
+    session: Option<HeaderValue>,
     /// Reports the ids of the events, if the request asks for that.
     resumption: Option<Arc<Resumption>>,
     pub(super) backoff: Backoff,
@@ -72,9 +69,10 @@ impl Place {
         }
     }
 
-    /// The stream of the request `sent`, at the event that it resumes.
-    fn of(sent: &SentMessage) -> Self {
+    /// The stream of the request `sent` in `session`, at the event that it resumes.
+    fn of(sent: &SentMessage, session: Option<HeaderValue>) -> Self {
         Self {
+            session,
             last: sent
                 .resumes_after()
                 .and_then(|event| HeaderValue::from_str(event).ok()),
@@ -183,7 +181,7 @@ impl Bridge {
         true
     }
 
-    /// Reads the stream that answers the request `sent`, and resumes it while that is possible.
+    /// Reads the stream that answers the request `sent`, made in `session`, and resumes it while that is possible.
     // G-7, G-12
     pub(super) async fn answer_stream(
         self: &Arc<Self>,
@@ -191,8 +189,9 @@ impl Bridge {
         body: Box<dyn Chunks>,
         sent: &Arc<SentMessage>,
         id: &RequestId,
+        session: Option<HeaderValue>,
     ) -> Result<(), HttpError> {
-        let mut place = Place::of(sent);
+        let mut place = Place::of(sent, session);
         let wanted = Wanted::Passed(sent, id);
         let end = self.pump(body, &mut place, wanted).await;
         self.read_on(target, place, end, sent, id).await
@@ -205,7 +204,7 @@ impl Bridge {
         id: &RequestId,
     ) -> Result<(), HttpError> {
         let target = target(&Method::GET, self.requests.uri());
-        let mut place = Place::of(sent);
+        let mut place = Place::of(sent, self.requests.named_session());
         let end = self
             .reopen(
                 &target,
@@ -263,8 +262,14 @@ impl Bridge {
         sent: &Arc<SentMessage>,
         id: &RequestId,
     ) -> Result<StreamEnd, HttpError> {
-        let resumed = self.exchange(self.requests.get(place.last.as_ref())).await;
-        Ok(match resumed {
+        let request = self.requests.get(place.last.as_ref());
+        // F-17, F-18: event ids are those of one session, and the server has said that it no longer has that one.
+        if session_of(&request) != place.session {
+            let problem = format!("{problem}, and its session has ended");
+            let advice = "whether the call was made is not known";
+            return Err(ended(target, &problem, advice));
+        }
+        Ok(match self.exchange(request).await {
             Ok(answer) if answer.status.is_success() && answer.is_events() => {
                 let wanted = Wanted::Passed(sent, id);
                 self.pump(answer.body, place, wanted).await
@@ -290,24 +295,6 @@ impl Bridge {
 /// The error of a stream that ended before the answer.
 fn ended(target: &str, problem: &str, advice: &'static str) -> HttpError {
     HttpError::new(HttpErrorKind::StreamEnded, target, problem, advice).with_status(StatusCode::OK)
-}
-
-/// A message on the stream of an earlier client's request, as if this client had made it as the request `id`: the answer and the reports
-/// of progress are its own. `None` for all others. The rest of it stays as it is written.
-fn readdressed(id: &RequestId, message: &[u8]) -> Option<Vec<u8>> {
-    let message = Members::read(without_mark(message))?;
-    let method = message.get("method");
-    let method = method.and_then(|method| serde_json::from_str::<String>(method).ok());
-    let addressed = match method {
-        Some(method) if method == <methods::Progress as Notification>::METHOD.as_str() => {
-            let params = Members::read(message.get("params")?.as_bytes())?;
-            let params = params.with("progressToken", id)?;
-            message.with("params", &params)
-        }
-        None if message.contains("result") || message.contains("error") => message.with("id", id),
-        _ => None,
-    };
-    addressed?.write()
 }
 
 /// Whether another try may go better.

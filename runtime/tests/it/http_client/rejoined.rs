@@ -13,7 +13,10 @@ use serde_json::json;
 use tokio::sync::{Notify, mpsc};
 use trueform::{
     Client,
-    client::{ClientError, HttpEndpoint, HttpSession, LocalError, RetryPolicy, StrayKind},
+    client::{
+        ClientError, ClientOptions, HttpEndpoint, HttpSession, LocalError, RetryPolicy, StrayKind,
+    },
+    schema::{InitializeResult, Revision},
 };
 
 use super::{
@@ -24,9 +27,16 @@ use crate::support::soon;
 
 /// A client of the session `s`, which another client opened.
 async fn join(server: &Scripted) -> Client {
-    let opened = serde_json::from_value(server::initialized()).unwrap();
+    join_at(server, Revision::V2025_11_25).await
+}
+
+async fn join_at(server: &Scripted, revision: Revision) -> Client {
+    let mut opened: InitializeResult = serde_json::from_value(server::initialized()).unwrap();
+    opened.protocol_version = revision.as_str().to_owned();
     let endpoint = HttpEndpoint::new(&*server.url).session(HttpSession::new("s", opened));
-    soon(endpoint.connect_as(old())).await.unwrap()
+    soon(endpoint.connect_as(ClientOptions::at(revision)))
+        .await
+        .unwrap()
 }
 
 /// A server whose stream after the event `e` brings `rest`.
@@ -68,6 +78,34 @@ async fn a_resumed_answer_is_as_it_was_written() {
         meta.contains(r#""b":1e2,"a":12345678901234567890123"#),
         "{meta}"
     );
+}
+
+// A-10, F-34: 2025-03-26 has batches, on resumed streams as well; the revisions after it refuse them, which ends the request.
+#[tokio::test]
+async fn a_resumed_answer_in_a_batch() {
+    let server = bringing(&[
+        r#"[{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":4,"progress":1}},{"jsonrpc":"2.0","id":4,"result":{"content":[],"_meta":{"a":1e2}}}]"#,
+    ])
+    .await;
+    let client = join_at(&server, Revision::V2025_03_26).await;
+    let (report, mut reports) = mpsc::unbounded_channel();
+    let rest = client
+        .call_tool("x", ())
+        .on_progress(move |progress| report.send(progress.progress).unwrap())
+        .resume_from("e");
+    let result = soon(rest.into_future()).await.unwrap();
+    assert!(
+        serde_json::to_string(&result)
+            .unwrap()
+            .contains(r#""a":1e2"#)
+    );
+    assert_eq!(soon(reports.recv()).await, Some(1.0));
+    assert_eq!(client.stray_count(StrayKind::UnknownId), 0);
+
+    let client = join_at(&server, Revision::V2025_06_18).await;
+    let rest = client.call_tool("x", ()).resume_from("e");
+    let error = soon(rest.into_future()).await.unwrap_err().to_string();
+    assert!(error.contains("has no batches"), "{error}");
 }
 
 // DEC-5: an answer with a member twice is refused like one that came at once.

@@ -195,3 +195,43 @@ async fn a_tool_that_nobody_can_call() {
     assert_eq!(error.code(), Some(-32020), "{error}");
     assert_eq!(server.all("tools/call").len(), 2);
 }
+
+// G-11: the call that is made anew is answered by something that is not well-formed, or in a batch, which the revision does not have.
+#[tokio::test]
+async fn a_bad_answer_to_a_call_made_anew() {
+    for (answer, expected) in [
+        (
+            r#"{"jsonrpc":"2.0","id":ID,"result":{},}"#,
+            "not well-formed",
+        ),
+        (
+            r#"[{"jsonrpc":"2.0","id":ID,"result":{}}]"#,
+            "has no batches",
+        ),
+    ] {
+        let server = Scripted::start(move |asked, socket| async move {
+            let Some((asked, socket)) = modern(asked, socket).await else {
+                return;
+            };
+            if asked.header("mcp-param-region").is_some() {
+                let body = answer.replace("ID", &asked.id().to_string());
+                return socket
+                    .reply("200 OK", "content-type: application/json\r\n", body)
+                    .await;
+            }
+            if asked.what() != "tools/list" {
+                return mismatch(asked, socket).await;
+            }
+            let region = json!({ "type": "string", "x-mcp-header": "Region" });
+            let schema = json!({ "type": "object", "properties": { "region": region } });
+            let result = json!({
+                "tools": [{ "name": "run", "inputSchema": schema }], "resultType": "complete", "ttlMs": 0, "cacheScope": "private",
+            });
+            socket.result(&asked, result).await;
+        })
+        .await;
+        let error = run(&server, false).await.unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+        assert_eq!(server.all("tools/call").len(), 2);
+    }
+}
