@@ -29,8 +29,9 @@ struct Envelope<'a> {
     id: Option<&'a RawValue>,
     #[serde(default, borrow)]
     method: Option<Cow<'a, str>>,
-    #[serde(default)]
-    params: Option<Versioned>,
+    /// Whatever they are: a program may write them by hand.
+    #[serde(default, borrow)]
+    params: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -49,6 +50,7 @@ impl SentMessage {
     /// If `body` is not a message, only its bytes are known.
     pub(super) fn new(body: Vec<u8>) -> Self {
         let Envelope { id, method, params } = serde_json::from_slice(&body).unwrap_or_default();
+        let params = params.and_then(|params| serde_json::from_str::<Versioned>(params.get()).ok());
         let version = params.and_then(|params| params.meta?.version);
         Self {
             id: id.and_then(|id| RequestId::from_json(id.get()).ok()),
@@ -201,6 +203,20 @@ mod tests {
         );
         assert!(cancelled.notifies::<methods::Cancelled>());
         assert_eq!(cancelled.cancelled_id(), Some(RequestId::Text("7".into())));
+
+        // What is wrong with the params is for the server to say: the request has an id, and gets an answer.
+        for params in [
+            r#"[1]"#,
+            "7",
+            r#"{"_meta":7}"#,
+            r#"{"_meta":{},"_meta":{}}"#,
+            r#"{"_meta":{"io.modelcontextprotocol/protocolVersion":7}}"#,
+        ] {
+            let odd = format!(r#"{{"jsonrpc":"2.0","id":7,"method":"ping","params":{params}}}"#);
+            let odd = SentMessage::new(odd.into());
+            assert_eq!(odd.request_id(), Some(&RequestId::Integer(7)), "{params}");
+            assert!(odd.is(Method::Ping) && odd.version().is_none(), "{params}");
+        }
 
         // An answer, and bytes that are not a message.
         let answer = sent(&json!({ "jsonrpc": "2.0", "id": 7, "result": {} }));
