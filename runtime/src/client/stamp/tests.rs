@@ -131,6 +131,19 @@ fn what_leaves() {
             all,
             r#"{"\u005fmeta":{"x":1,"progressToken":7}}"#.to_owned(),
         ),
+        // A member that comes twice is the author's affair, whether or not the text has to be read.
+        (
+            r#"{"a":1,"a":2}"#,
+            legacy,
+            all,
+            r#"{"a":1,"a":2,"_meta":{"progressToken":7}}"#.to_owned(),
+        ),
+        (
+            r#"{"a":1,"\u0061":2}"#,
+            legacy,
+            all,
+            r#"{"a":1,"\u0061":2,"_meta":{"progressToken":7}}"#.to_owned(),
+        ),
         // A message is one line.
         ("{\n\"a\":\r1\n}", legacy, none, "{ \"a\": 1 }".to_owned()),
     ] {
@@ -259,6 +272,64 @@ fn any_name() -> impl Strategy<Value = String> {
     ]
 }
 
+/// `name` as a JSON string, written in one of several ways.
+fn written(name: &str, how: u8) -> String {
+    let escaped = |text: &str| -> String {
+        let units = text.encode_utf16();
+        units.map(|unit| format!("\\u{unit:04x}")).collect()
+    };
+    let plain = |text: &str| {
+        let text = Value::from(text).to_string();
+        text[1..text.len() - 1].to_owned()
+    };
+    let half = name.char_indices().nth(name.chars().count() / 2);
+    let (first, rest) = name.split_at(half.map_or(0, |(at, _)| at));
+    let inner = match how % 4 {
+        0 => plain(name),
+        1 => escaped(name),
+        2 => escaped(first) + &plain(rest),
+        _ => plain(first) + &escaped(rest),
+    };
+    format!("\"{inner}\"")
+}
+
+/// An object of these members, with white space between its tokens.
+fn object_of(members: &[(String, Value, u8, String)]) -> String {
+    let mut text = "{".to_owned();
+    for (at, (name, value, how, space)) in members.iter().enumerate() {
+        let comma = if at > 0 { "," } else { "" };
+        let name = written(name, *how);
+        let value = match how % 2 {
+            0 => value.to_string(),
+            _ => serde_json::to_string_pretty(value).unwrap(),
+        };
+        text += &format!("{space}{comma}{space}{name}{space}:{space}{value}{space}");
+    }
+    text + "}"
+}
+
+/// The members of the object `text`, in order, those that come twice included.
+fn members_of(text: &str) -> Vec<(String, Value)> {
+    struct Reading;
+    impl<'de> Visitor<'de> for Reading {
+        type Value = Vec<(String, Value)>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let mut members = Vec::new();
+            while let Some(member) = map.next_entry()? {
+                members.push(member);
+            }
+            Ok(members)
+        }
+    }
+    let mut reader = serde_json::Deserializer::from_str(text);
+    serde::Deserializer::deserialize_map(&mut reader, Reading).unwrap()
+}
+
 fn any_object() -> impl Strategy<Value = Value> {
     prop::collection::btree_map(any_name(), any_json(), 0..5)
         .prop_map(|members| Value::Object(members.into_iter().collect()))
@@ -295,5 +366,69 @@ proptest! {
             expected["_meta"] = json!({});
         }
         prop_assert_eq!(written, expected);
+    }
+
+    /// However the params are written: escapes in names, white space, members twice.
+    #[test]
+    fn of_text_that_was_written_by_hand(
+        members in prop::collection::vec(
+            (any_name(), prop_oneof![any_json(), any_object()], any::<u8>(), "[ \t\r\n]{0,2}"),
+            0..5,
+        ),
+        modern in any::<bool>(),
+        token in prop::option::of(any::<i64>()),
+        level in prop::option::of(Just(LoggingLevel::Info)),
+    ) {
+        let revision = match modern {
+            true => Revision::V2026_07_28,
+            false => Revision::V2025_06_18,
+        };
+        let text = object_of(&members);
+        let id = token.map(RequestId::from);
+        let written = write(&raw(&text), revision, id.as_ref(), level.as_ref());
+        let metas: Vec<&Value> = members
+            .iter()
+            .filter(|(name, ..)| name == "_meta")
+            .map(|(_, value, ..)| value)
+            .collect();
+        if metas.len() > 1 || metas.iter().any(|meta| !meta.is_object()) {
+            prop_assert!(written.is_err(), "{}", text);
+            return Ok(());
+        }
+        let written = written.unwrap();
+        prop_assert!(!written.contains(['\n', '\r']));
+        let alone = metas.first().map_or(json!({}), |meta| json!({ "_meta": meta }));
+        let meta = model(alone, revision, token, level.as_ref())["_meta"].take();
+        let mut expected: Vec<(String, Value)> = members
+            .iter()
+            .map(|(name, value, ..)| (name.clone(), value.clone()))
+            .collect();
+        match expected.iter_mut().find(|(name, _)| name == "_meta") {
+            // An empty one of the author's may stay.
+            Some((_, own)) if !meta.is_null() => *own = meta,
+            None if !meta.is_null() => expected.push(("_meta".to_owned(), meta)),
+            _ => {}
+        }
+        prop_assert_eq!(members_of(&written), expected, "{}", text);
+    }
+}
+
+/// Params of 8 MiB, with and without `_meta`, and of nesting that no reader of trees takes.
+#[test]
+fn large_params() {
+    let long = "x".repeat(8 << 20);
+    let deep = "[".repeat(10_000) + &"]".repeat(10_000);
+    for value in [format!("\"{long}\""), deep] {
+        for (head, expected) in [
+            ("", format!(r#"{{"a":{value},"_meta":{{{INTRODUCED}}}}}"#)),
+            (
+                r#""_meta":{"x":1},"#,
+                format!(r#"{{"_meta":{{"x":1,{INTRODUCED}}},"a":{value}}}"#),
+            ),
+        ] {
+            let params = raw(&format!("{{{head}\"a\":{value}}}"));
+            let written = write(&params, Revision::V2026_07_28, None, None).unwrap();
+            assert!(written == expected, "{} bytes", written.len());
+        }
     }
 }
