@@ -38,6 +38,7 @@ impl Client {
 mod tests {
     use std::fmt::Debug;
 
+    use proptest::prelude::*;
     use trueform_schema::{
         CallToolOutcome, CallToolResult, GetPromptOutcome, GetPromptResult, ReadResourceOutcome,
         ReadResourceResult,
@@ -128,6 +129,62 @@ mod tests {
         for text in ["{}", r#"{"resultType":"new"}"#, r#"{"messages":5}"#, "[]"] {
             read::<GetPromptResult, _>(text, prompt);
             read::<ReadResourceResult, _>(text, resource);
+        }
+    }
+    /// A member of an answer: its name, perhaps with an escape, and its value.
+    fn any_member() -> impl Strategy<Value = String> {
+        let name = prop::sample::select(vec![
+            "content",
+            "structuredContent",
+            "isError",
+            "resultType",
+            "result\\u0054ype",
+            "_meta",
+            "messages",
+            "description",
+            "contents",
+            "conten\\u0074s",
+            "ttlMs",
+            "cacheScope",
+            "inputRequests",
+            "requestState",
+            "task",
+            "x",
+        ]);
+        let value = prop::sample::select(vec![
+            "[]",
+            "{}",
+            "null",
+            "true",
+            "5",
+            "1.0",
+            "12345678901234567890123",
+            r#""complete""#,
+            r#""complet\u0065""#,
+            r#""input_required""#,
+            r#""input\u005frequired""#,
+            r#""task""#,
+            r#""new""#,
+            r#""private""#,
+            r#"[{"type":"text","text":"a\u00e9"}]"#,
+            r#"[{"text":"a","type":"text"}]"#,
+            r#"[{"uri":"a://b","text":"c"}]"#,
+            r#"[{"role":"user","content":{"type":"text","text":"a"}}]"#,
+            r#"{"taskId":"t","status":"working","createdAt":"2026-01-01T00:00:00Z","lastUpdatedAt":"2026-01-01T00:00:00Z","ttl":null}"#,
+        ]);
+        (name, value, "[ \t\r\n]{0,2}").prop_map(|(name, value, space)| {
+            format!("{space}\"{name}\"{space}:{space}{value}{space}")
+        })
+    }
+
+    proptest! {
+        /// Members in any order, twice, with escapes, of several kinds at once.
+        #[test]
+        fn one_pass_reads_what_two_do(members in prop::collection::vec(any_member(), 0..5)) {
+            let text = format!("{{{}}}", members.join(","));
+            read::<CallToolResult, CallToolOutcome>(&text, |_| "");
+            read::<GetPromptResult, GetPromptOutcome>(&text, |_| "");
+            read::<ReadResourceResult, ReadResourceOutcome>(&text, |_| "");
         }
     }
 }
