@@ -173,6 +173,14 @@ impl<W: AsyncWrite + Unpin> AsyncWrite for Contained<W> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         self.poll(|writer| writer.poll_write(cx, bytes))
+            .map(|written| match written {
+                // What is left of the message would be before its beginning.
+                Ok(count) if count > bytes.len() => Err(io::Error::other(format!(
+                    "{WRITER} took {count} of {} bytes",
+                    bytes.len()
+                ))),
+                written => written,
+            })
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {

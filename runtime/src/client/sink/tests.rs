@@ -188,3 +188,87 @@ async fn a_panic_of_the_writer_is_an_error_of_the_task() {
         assert!(sink.send_at_once(raw("third")).is_err());
     }
 }
+
+/// A writer that says that it took more than there was.
+struct Overcounting;
+
+impl AsyncWrite for Overcounting {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Poll::Ready(Ok(bytes.len() + 1))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Pending
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[tokio::test]
+async fn a_writer_that_counts_wrong_is_an_error_of_the_task() {
+    for at_once in [true, false] {
+        let (sink, writing) = ClientSink::new(Overcounting, Duration::from_secs(5));
+        let sent = match at_once {
+            true => sink.send_at_once(raw("first")),
+            false => sink.send(raw("first")),
+        };
+        assert!(sent.is_ok());
+        let ended = tokio::time::timeout(Duration::from_secs(10), writing);
+        let error = ended.await.unwrap().unwrap_err().to_string();
+        assert!(error.contains("took 7 of 6 bytes"), "{error}");
+    }
+}
+
+/// Several threads send, at once and by the queue, through a pipe that takes a few bytes at a time: each line is whole, and those of one
+/// thread are in order.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn threads_that_send() {
+    const THREADS: usize = 4;
+    const EACH: usize = 500;
+    for capacity in [3, 16, 4096] {
+        let (near, mut far) = tokio::io::duplex(capacity);
+        let (sink, writing) = ClientSink::new(near, Duration::from_secs(10));
+        let writing = tokio::spawn(writing);
+        let sink = Arc::new(sink);
+        let senders: Vec<_> = (0..THREADS)
+            .map(|thread| {
+                let sink = sink.clone();
+                std::thread::spawn(move || {
+                    for number in 0..EACH {
+                        let line = raw(&format!("{thread} {number} {}", "x".repeat(number % 7)));
+                        let sent = match number % 3 {
+                            0 => sink.send(line),
+                            _ => sink.send_at_once(line),
+                        };
+                        assert!(sent.is_ok());
+                    }
+                })
+            })
+            .collect();
+        drop(sink);
+        let mut received = String::new();
+        let reading = far.read_to_string(&mut received);
+        let read = tokio::time::timeout(Duration::from_secs(20), reading).await;
+        read.unwrap().unwrap();
+        for sender in senders {
+            sender.join().unwrap();
+        }
+        writing.await.unwrap().unwrap();
+        let mut next = [0; THREADS];
+        for line in received.lines() {
+            let mut parts = line.split(' ').map(str::to_owned);
+            let thread: usize = parts.next().unwrap().parse().unwrap();
+            let number = next[thread];
+            let expected = format!("{thread} {number} {}", "x".repeat(number % 7));
+            assert_eq!(line, expected, "{capacity}");
+            next[thread] += 1;
+        }
+        assert_eq!(next, [EACH; THREADS], "{capacity}");
+    }
+}
