@@ -57,7 +57,8 @@ pub enum LocalError {
         /// How long it waited.
         waited: Duration,
     },
-    /// No answer came in this time. The server was notified that the request is cancelled, unless it was resumed, or was `initialize`.
+    /// No answer came in this time. The server was notified that the request is cancelled, unless it was resumed, was `initialize`, or
+    /// is not in the session that there is now.
     TimedOut(Duration),
     /// What is to be sent has no JSON form, or not the one the request needs.
     Encode(String),

@@ -259,7 +259,7 @@ async fn exchange(
     let message = ToServer::request(&id, method.as_str(), |out| {
         introduction.alone().write(params, out)
     })?;
-    let abandoned = Abandoned::of(method.as_str(), None);
+    let abandoned = Abandoned::of(method.as_str());
     let pending = link.request(id, message, None, None, abandoned)?;
     wait(pending, timeout, None)
         .await

@@ -32,7 +32,7 @@ use super::{
     ids::OwnIds,
     mailbox::Mailbox,
     notified::Notified,
-    resumption::{Resumption, Resumptions},
+    resumption::Resumptions,
     server_requests::ServerRequests,
     sink::{ClientSink, Closed, MOST_UNSENT, Room, WriterPanicked},
     strays::StrayLog,
@@ -100,22 +100,19 @@ pub(super) struct PendingRequest {
 /// What becomes of a request that is dropped before its answer came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Abandoned {
-    /// The server is notified that it is cancelled.
+    /// The transport cancels it: the server is notified, or the stream of the answer ends.
     Cancelled,
-    /// The transport ends its stream. The server knows it under the id that another client gave it, so nothing is sent.
-    Ended,
     /// Nothing: `initialize` is never cancelled.
     Kept,
 }
 
 impl Abandoned {
-    /// A request for `method`, which may be one that another client sent.
+    /// A request for `method`.
     // O-1, O-3
-    pub(super) fn of(method: &str, resumption: Option<&Resumption>) -> Self {
-        match resumption.and_then(Resumption::event) {
-            Some(_) => Self::Ended,
-            None if method == Method::Initialize.as_str() => Self::Kept,
-            None => Self::Cancelled,
+    pub(super) fn of(method: &str) -> Self {
+        match method == Method::Initialize.as_str() {
+            true => Self::Kept,
+            false => Self::Cancelled,
         }
     }
 }
@@ -439,9 +436,6 @@ impl Drop for PendingRequest {
         let was_waiting = waiter.is_some();
         // O-1, O-3: only what is still unanswered.
         if was_waiting && self.abandoned != Abandoned::Kept {
-            if self.abandoned == Abandoned::Ended {
-                self.link.resumptions.give_up(&self.id);
-            }
             let params = Json::from(serde_json::json!({ "requestId": self.id }));
             let method = <methods::Cancelled as methods::Notification>::METHOD.as_str();
             // Whether there is room or not: it is one for each request, which had to wait for room.

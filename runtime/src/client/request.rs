@@ -161,7 +161,7 @@ impl Client {
                 stamp.write(params, out)
             }
         })?;
-        let abandoned = Abandoned::of(call.method, plan.resumption.as_deref());
+        let abandoned = Abandoned::of(call.method);
         if let Some(resumption) = plan.resumption.take() {
             link.resumptions.keep(&id, *resumption, self.revision())?;
         }

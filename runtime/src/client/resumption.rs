@@ -1,7 +1,7 @@
 //! Taking the rest of an answer over: from which event of a stream, and where the ids of further events are reported.
 
 use std::{
-    collections::{HashMap, HashSet},
+    collections::HashMap,
     fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
@@ -97,12 +97,7 @@ pub(super) fn is_event_id(id: &[u8]) -> bool {
 #[derive(Debug, Default)]
 pub(super) struct Resumptions(Mutex<Option<Kept>>);
 
-#[derive(Debug, Default)]
-struct Kept {
-    requests: HashMap<RequestId, Arc<Resumption>>,
-    /// The resumed requests that nothing waits for any more, until the transport has ended their streams.
-    given_up: HashSet<RequestId>,
-}
+type Kept = HashMap<RequestId, Arc<Resumption>>;
 
 impl Resumptions {
     /// The transport has event ids, and takes what is kept here.
@@ -137,26 +132,13 @@ impl Resumptions {
             );
             return Err(LocalError::Encode(problem).into());
         }
-        kept.requests.insert(id.clone(), Arc::new(resumption));
+        kept.insert(id.clone(), Arc::new(resumption));
         Ok(())
     }
 
     /// What is kept for the request `id`.
     pub(super) fn take(&self, id: &RequestId) -> Option<Arc<Resumption>> {
-        self.lock().as_mut()?.requests.remove(id)
-    }
-
-    /// Nothing waits for the resumed request `id` any more: its cancellation, which follows, is for the transport alone.
-    pub(super) fn give_up(&self, id: &RequestId) {
-        if let Some(kept) = self.lock().as_mut() {
-            kept.given_up.insert(id.clone());
-        }
-    }
-
-    /// Whether the cancellation of the request `id` is for the transport alone. Called once for each request.
-    pub(super) fn take_given_up(&self, id: &RequestId) -> bool {
-        let mut kept = self.lock();
-        kept.as_mut().is_some_and(|kept| kept.given_up.remove(id))
+        self.lock().as_mut()?.remove(id)
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Kept>> {

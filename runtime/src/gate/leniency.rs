@@ -41,6 +41,9 @@ pub enum Leniency {
     RepeatedIds,
     /// Over HTTP a request of an extension without the header `Mcp-Name`, such as `tasks/get`: its params say what the header repeats. A
     /// header that says something else, and a request of the core without the header, are refused whatever this says.
+    ///
+    /// 2026-07-28 requires the header, for proxies that decide by it. What this server itself lets a caller do does not depend on it, but a
+    /// proxy finds no name in such a request: let it refuse requests of extensions without the header, or switch this off.
     // F-25
     AbsentNames,
     /// An item without its form in a list of a server: [`Client::list_tools`](crate::client::Client::list_tools), and what lists

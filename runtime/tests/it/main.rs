@@ -36,6 +36,7 @@ mod exotic;
 #[cfg(feature = "http")]
 mod extended;
 mod folders;
+mod foreign_streams;
 mod forms;
 #[cfg(feature = "testing")]
 mod fuzz;

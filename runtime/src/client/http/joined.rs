@@ -105,7 +105,7 @@ impl Joined {
 impl Client {
     /// The session that the client has now, for another client that goes on with it when this one has ended without
     /// [`close`](Self::close), such as after a crash. `None` over other transports than HTTP, where the server opened no session, and
-    /// since 2026-07-28. A session that is opened in place of another
+    /// since 2026-07-28, and once the client has ended the session. A session that is opened in place of another
     /// ([`on_new_session`](super::HttpEndpoint::on_new_session)) has another id.
     #[must_use]
     pub fn http_session(&self) -> Option<HttpSession> {

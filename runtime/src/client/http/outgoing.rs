@@ -222,7 +222,6 @@ impl Outgoing {
     async fn cancel(&mut self, held: Held) {
         let id = held.sent.cancelled_id();
         if let Some(id) = &id {
-            let mut is_sent = !self.bridge.link.resumptions.take_given_up(id);
             let before = self.held.len();
             self.held.retain(|held| held.sent.request_id() != Some(id));
             if self.held.len() < before {
@@ -231,11 +230,10 @@ impl Outgoing {
             if let Some(ongoing) = self.by_id.remove(id) {
                 ongoing.task.abort();
                 let session = self.bridge.requests.named_session();
-                is_sent &= ongoing.taker.has(session.as_ref());
-            }
-            // O-1: the server, or its new session, has not got the request.
-            if !is_sent {
-                return;
+                // O-1: the server does not have the request under this id, or its session has ended.
+                if !ongoing.taker.has(session.as_ref()) {
+                    return;
+                }
             }
         }
         // O-3: in the modern era the end of the response is the cancellation.

@@ -12,7 +12,7 @@ pub(super) struct Taker(Mutex<Option<Named>>);
 type Named = Option<HeaderValue>;
 
 impl Taker {
-    /// The request is sent, and names `session`.
+    /// The request is sent, and names `session`. Not called for one that is resumed: the server has it under the id of another client.
     pub(super) fn is(&self, session: Option<&HeaderValue>) {
         *self.lock() = Some(session.cloned());
     }

@@ -272,3 +272,57 @@ async fn threads_that_send() {
         assert_eq!(next, [EACH; THREADS], "{capacity}");
     }
 }
+
+/// A writer that runs something within its first write.
+struct Running<F>(Option<F>, DuplexStream);
+
+impl<F: FnOnce() + Unpin> AsyncWrite for Running<F> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        if let Some(run) = self.0.take() {
+            run();
+        }
+        Pin::new(&mut self.1).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.1).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.1).poll_shutdown(cx)
+    }
+}
+
+/// While a message is written at once, another is queued, and the task looks for the writer: it gets it afterwards.
+#[tokio::test]
+async fn the_task_waits_for_a_writer_that_is_away() {
+    type Writing = Pin<Box<dyn Future<Output = io::Result<()>> + Send>>;
+    let (near, mut far) = tokio::io::duplex(100);
+    let shared = Arc::<OnceLock<(ClientSink, std::sync::Mutex<Writing>)>>::default();
+    let inner = shared.clone();
+    let meanwhile = move || {
+        let (sink, writing) = inner.get().expect("it is set before anything is sent");
+        assert!(sink.send(raw("queued")).is_ok());
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(writing.lock().unwrap().as_mut().poll(&mut cx).is_pending());
+    };
+    let writer = Running(Some(meanwhile), near);
+    let (sink, writing) = ClientSink::new(writer, Duration::from_secs(5));
+    let (sink, writing) =
+        shared.get_or_init(|| (sink, std::sync::Mutex::new(Box::pin(writing) as Writing)));
+    assert!(sink.send_at_once(raw("first")).is_ok());
+    let mut received = [0; 13];
+    let received = async {
+        tokio::select! {
+            read = far.read_exact(&mut received) => drop(read.unwrap()),
+            end = poll_fn(|cx| writing.lock().unwrap().as_mut().poll(cx)) => panic!("{end:?}"),
+        }
+        received
+    };
+    let received = tokio::time::timeout(Duration::from_secs(10), received).await;
+    assert_eq!(&received.unwrap(), b"first\nqueued\n");
+}

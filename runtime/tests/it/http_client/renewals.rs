@@ -154,11 +154,12 @@ impl Driven {
 
     /// Closes the client, which ends the session `s-2` and no other.
     async fn close(&mut self, client: Client) {
-        let closing = tokio::spawn(client.close());
+        let closing = tokio::spawn(client.clone().close());
         self.accept("DELETE @s-2").await;
         soon(closing).await.unwrap();
         let ended = self.server.all("DELETE");
         assert_eq!(ended.len(), 1, "{:?}", self.labels());
+        assert!(client.http_session().is_none());
     }
 }
 
