@@ -55,6 +55,7 @@ mod catalog;
 mod chance;
 mod changes;
 mod completion;
+mod deadline;
 mod entry;
 mod error;
 mod failure;

@@ -20,6 +20,7 @@ use super::{
     Client, Inner, Negotiation,
     cache::Cache,
     call_options::{RequestOptions, call_options},
+    deadline::deadline,
     error::{ClientError, LocalError},
     flights::NoPlace,
     gate::ClientCall,
@@ -178,7 +179,10 @@ pub(super) async fn wait(
     longest: Option<Duration>,
 ) -> Result<Json, ClientError> {
     let start = Instant::now();
-    let mut deadline = start + longest.map_or(timeout, |longest| longest.min(timeout));
+    let mut end = deadline(
+        start,
+        longest.map_or(timeout, |longest| longest.min(timeout)),
+    );
     let progressed = longest.map(|_| pending.progressed());
     loop {
         tokio::select! {
@@ -188,10 +192,10 @@ pub(super) async fn wait(
                 return answer.unwrap_or_else(|_| Err(pending.link.wire.closed().into()));
             }
             () = reported(progressed.as_deref()) => {
-                let end = start + longest.unwrap_or(timeout);
-                deadline = end.min(Instant::now() + timeout);
+                let latest = deadline(start, longest.unwrap_or(timeout));
+                end = latest.min(deadline(Instant::now(), timeout));
             }
-            () = sleep_until(deadline) => return Err(LocalError::TimedOut(start.elapsed()).into()),
+            () = sleep_until(end) => return Err(LocalError::TimedOut(start.elapsed()).into()),
         }
     }
 }

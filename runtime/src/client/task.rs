@@ -21,6 +21,7 @@ use super::{
     Client, ToolCall,
     call::{Begun, ServerReply, answers},
     call_options::RequestOptions,
+    deadline::deadline,
     error::{ClientError, LocalError},
     gate::ClientCall,
     link::LastingProgress,
@@ -30,6 +31,8 @@ use crate::needs::declares_extension;
 /// The method of calls of tools.
 pub(super) const CALL_TOOL: &str = <methods::CallTool as AnyRequest>::METHOD;
 
+/// How long is waited at least between two polls of a task, whatever interval the server names: 20 ms.
+const LEAST_POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// How long is waited between two polls of a task for which the server names no interval: 500 ms.
 pub const DEFAULT_POLL_INTERVAL: Duration = Duration::from_millis(500);
 
@@ -45,7 +48,8 @@ pub struct TaskCall {
 ///
 /// If this is dropped, the task goes on, and can be polled as long as the server keeps it. If it is awaited, as by
 /// [`result`](Self::result), it returns the result of the call. While it waits, it polls the task at the interval that the server names,
-/// or each [`DEFAULT_POLL_INTERVAL`], and the client's [`handler`](super::ClientOptions::handler) answers the questions of the task.
+/// but not more often than every 20 ms, or each [`DEFAULT_POLL_INTERVAL`]. The client's [`handler`](super::ClientOptions::handler) answers
+/// the questions of the task.
 #[derive(Debug)]
 pub struct ToolTask {
     client: Client,
@@ -251,9 +255,10 @@ impl From<tasks::CreateTaskResult> for StartedTask {
 impl StartedTask {
     fn interval(&self) -> Duration {
         let named = self.poll_interval.map(u64::try_from);
-        named.map_or(DEFAULT_POLL_INTERVAL, |named| {
+        let named = named.map_or(DEFAULT_POLL_INTERVAL, |named| {
             Duration::from_millis(named.unwrap_or_default())
-        })
+        });
+        named.max(LEAST_POLL_INTERVAL)
     }
 
     /// Waits for the end of a task that its caller did not ask for. If the wait is given up, the task is cancelled.
@@ -273,7 +278,7 @@ impl StartedTask {
     // W-8, W-14, W-19
     async fn wait(mut self, client: &Client) -> Result<CallToolResult, ClientError> {
         let longest = client.inner.options.longest;
-        let until = Instant::now() + longest;
+        let until = deadline(Instant::now(), longest);
         // W-17: a key is used once, so that what was answered need not be asked again.
         let mut answered = HashSet::new();
         let waiting = async {

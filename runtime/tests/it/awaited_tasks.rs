@@ -429,3 +429,25 @@ async fn progress_of_a_task() {
     assert_eq!(heard.take(), [1.0, 2.0, 3.0, 4.0]);
     soon(playing).await.unwrap();
 }
+
+/// A server that names no wait at all is not asked without a pause, and a wait without end is one.
+#[tokio::test(start_paused = true)]
+async fn intervals_that_are_none() {
+    for interval in [0, -1] {
+        let unready = || got("working", json!({ "pollIntervalMs": interval }));
+        let mut script = vec![("tools/call", call(None), Ok(created(0)))];
+        script.extend((0..10).map(|_| ("tasks/get", id(), Ok(unready()))));
+        let done = got("completed", json!({ "result": complete("done") }));
+        script.push(("tasks/get", id(), Ok(done)));
+        let options = with_tasks().reset_by_progress(Duration::MAX);
+        let (client, playing) = playing(options, MODERN, script).await;
+        let result = client.call_tool("slow", json!({})).await.unwrap();
+        assert_eq!(result.text(), "done");
+        client.close().await;
+        let times = playing.await.unwrap();
+        assert_eq!(times.len(), 12);
+        for pair in times.windows(2) {
+            assert!(pair[1] - pair[0] >= Duration::from_millis(20), "{interval}");
+        }
+    }
+}

@@ -12,7 +12,7 @@ use std::{
 use serde_json::{Value, json};
 use tokio::io::{AsyncWrite, WriteHalf};
 use trueform::{
-    client::{Client, ClientError, ClientOptions, LocalError, StrayKind},
+    client::{Client, ClientError, ClientOptions, LocalError, RetryPolicy, StrayKind},
     prelude::*,
     schema::{
         ProgressNotificationParams, RequestMetaObject, SubscriptionFilter,
@@ -437,5 +437,45 @@ async fn a_writer_that_panics_ends_the_connection() {
         }
         soon(client.close()).await;
         soon(serving).await.unwrap().unwrap();
+    }
+}
+
+/// `Duration::MAX` is a wait without end wherever a client takes a time.
+#[tokio::test]
+async fn waits_without_end() {
+    const MAX: Duration = Duration::MAX;
+
+    /// Reports once.
+    #[tool]
+    async fn work(context: Context) -> String {
+        context.progress(1.0, None, None);
+        "done".to_owned()
+    }
+
+    let service = Server::new("calc", "1.0.0")
+        .tools(tools![work])
+        .build()
+        .unwrap();
+    for options in [
+        ClientOptions::new().timeout(MAX).probe_timeout(MAX),
+        ClientOptions::new().timeout(MAX).reset_by_progress(MAX),
+        ClientOptions::new()
+            .write_timeout(MAX)
+            .retry(RetryPolicy::attempts(u32::MAX).wait(MAX).longest_wait(MAX)),
+        ClientOptions::at(Revision::V2025_11_25).timeout(MAX),
+    ] {
+        let client = soon(service.connect_as(options)).await.unwrap();
+        for call in [
+            client.call_tool("work", ()),
+            client.call_tool("work", ()).timeout(MAX),
+            client.call_tool("work", ()).reset_by_progress(MAX),
+            client
+                .call_tool("work", ())
+                .timeout(MAX)
+                .reset_by_progress(MAX),
+        ] {
+            assert_eq!(soon(call.into_future()).await.unwrap().text(), "done");
+        }
+        soon(client.close()).await;
     }
 }

@@ -194,6 +194,7 @@ const FIXED: &[(&str, &str, &str)] = &[
     ("Client", "runtime/src/client/listing.rs", "MOST_LISTED"),
     ("Client: notifications, strays", "runtime/src/client/mailbox.rs", "KEPT"),
     ("Client: notifications, strays", "runtime/src/client/mailbox.rs", "KEPT_BYTES"),
+    ("Client: tasks", "runtime/src/client/task.rs", "LEAST_POLL_INTERVAL"),
     ("Client over HTTP", "runtime/src/client/http/request.rs", "MAX_SESSION_ID"),
     ("Client over HTTP", "runtime/src/client/resumption.rs", "MAX_EVENT_ID"),
     ("Client over HTTP", "runtime/src/client/http/backoff.rs", "LONGEST_ASKED"),
