@@ -64,6 +64,19 @@ pub(super) fn target(method: &Method, uri: &Uri) -> String {
     sentence(&format!("{method} {origin}{}{query}", uri.path())).into_owned()
 }
 
+/// `address`, which need not be one, as errors show it: without user, password, query and fragment, which may hold secrets.
+pub(super) fn shown_address(address: &str) -> String {
+    let (shown, rest) = match address.find(['?', '#']) {
+        Some(at) => (&address[..at], "?…"),
+        None => (address, ""),
+    };
+    let (user, shown) = match shown.rsplit_once('@') {
+        Some((_, shown)) => ("…@", shown),
+        None => ("", shown),
+    };
+    format!("{user}{}{rest}", shortened(shown))
+}
+
 impl HttpError {
     pub(super) fn new(
         kind: HttpErrorKind,

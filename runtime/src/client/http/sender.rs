@@ -8,6 +8,7 @@ use reqwest::{Url, redirect};
 
 use super::{
     HttpError,
+    error::shown_address,
     exchange::{Boxed, Chunks, HttpAnswer, HttpSender, SendFailure},
 };
 use crate::{
@@ -81,7 +82,7 @@ impl Connections {
                 });
             };
             let location = String::from_utf8_lossy(location.as_bytes()).into_owned();
-            let shown = sentence(&location).into_owned();
+            let shown = shown_address(&location);
             url = match url.join(&location) {
                 Ok(next) if next.origin() == start.origin() => next,
                 Ok(_) => {

@@ -282,6 +282,15 @@ async fn redirects() {
             "308 Permanent Redirect",
             Err("which is another origin".to_owned()),
         ),
+        // What may be secret in an address is not shown.
+        (
+            "http://ada:secret@other.invalid/mcp?key=secret#secret".to_owned(),
+            "307 Temporary Redirect",
+            Err(
+                "the server redirects to `…@other.invalid/mcp?…`, which is another origin"
+                    .to_owned(),
+            ),
+        ),
         (
             "//[".to_owned(),
             "302 Found",
@@ -326,6 +335,7 @@ async fn redirects() {
             Err(problem) => {
                 let error = failed(outcome);
                 assert!(error.to_string().contains(&problem), "{location}: {error}");
+                assert!(!format!("{error} {error:?}").contains("secret"), "{error}");
             }
         }
     }
