@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use trueform_schema::ErrorObject;
 
@@ -65,9 +65,9 @@ fn batch(text: &str) -> Result<Vec<Result<Message<'_>, Malformed>>, Malformed> {
         id: None,
         error,
     };
-    let items: Vec<&RawValue> =
+    let Items { first, count } =
         serde_json::from_str(text).map_err(|problem| refuse(error::parse(problem.to_string())))?;
-    match items.len() {
+    match count {
         0 => Err(refuse(error::invalid_request(
             "an empty batch",
             &ErrorDetail::new("", "min-items", "at least one message", "none"),
@@ -81,10 +81,44 @@ fn batch(text: &str) -> Result<Vec<Result<Message<'_>, Malformed>>, Malformed> {
                 count.to_string(),
             ),
         ))),
-        _ => Ok(items
+        _ => Ok(first
             .into_iter()
             .map(|item| Ok(single::<()>(item.get(), false)?.0))
             .collect()),
+    }
+}
+
+/// The items of a batch: as many as are taken, and how many there are. A batch of a great many takes no memory.
+struct Items<'a> {
+    first: Vec<&'a RawValue>,
+    count: usize,
+}
+
+impl<'de: 'a, 'a> serde::Deserialize<'de> for Items<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct V;
+        impl<'de> Visitor<'de> for V {
+            type Value = Items<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an array of messages")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Items<'de>, A::Error> {
+                let mut first = Vec::new();
+                while first.len() < MAX_BATCH
+                    && let Some(item) = items.next_element()?
+                {
+                    first.push(item);
+                }
+                let mut count = first.len();
+                while items.next_element::<IgnoredAny>()?.is_some() {
+                    count += 1;
+                }
+                Ok(Items { first, count })
+            }
+        }
+        deserializer.deserialize_seq(V)
     }
 }
 
@@ -245,6 +279,21 @@ mod tests {
     fn malformed(text: &[u8]) -> (i64, Kind, Option<String>, String) {
         let Malformed { kind, id, error } = parse(text).expect_err("malformed");
         (error.code, kind, id.map(|id| id.to_string()), error.message)
+    }
+
+    // Y-6
+    #[test]
+    fn a_batch_of_very_many_takes_no_memory() {
+        for count in [0, 1, MAX_BATCH, MAX_BATCH + 1, 100_000] {
+            let text = format!("[{}]", vec!["1"; count].join(","));
+            let items: Items<'_> = serde_json::from_str(&text).unwrap();
+            assert_eq!(
+                (items.count, items.first.len()),
+                (count, count.min(MAX_BATCH))
+            );
+            assert!(items.first.capacity() <= 2 * MAX_BATCH, "{count}");
+        }
+        assert!(serde_json::from_str::<Items<'_>>("[1,").is_err());
     }
 
     //
