@@ -30,12 +30,13 @@ pub(crate) fn contained<T>(what: &'static str, code: impl FnOnce() -> T) -> Opti
     }
 }
 
-/// As [`contained`], for a future, its drop included.
+/// As [`contained`], for a future: also its making, which runs before it is polled, and its drop.
 #[cfg(feature = "client")]
-pub(crate) async fn contained_future<T>(
+pub(crate) async fn contained_future<'a, T>(
     what: &'static str,
-    mut future: Pin<Box<dyn Future<Output = T> + Send + '_>>,
+    make: impl FnOnce() -> Pin<Box<dyn Future<Output = T> + Send + 'a>>,
 ) -> Option<T> {
+    let mut future = contained(what, make)?;
     let ended = std::future::poll_fn(|cx| match contained(what, || future.as_mut().poll(cx)) {
         Some(Poll::Ready(value)) => Poll::Ready(Some(value)),
         Some(Poll::Pending) => Poll::Pending,

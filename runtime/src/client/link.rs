@@ -359,6 +359,15 @@ impl Link {
     }
 }
 
+/// Closes the connection when what moves its messages ends, however it does: its runtime may have ended.
+pub(super) struct ClosesAtEnd(pub(super) Arc<Link>);
+
+impl Drop for ClosesAtEnd {
+    fn drop(&mut self) {
+        self.0.close();
+    }
+}
+
 /// A progress callback that outlives the answer to its request; dropped, it is not called again.
 pub(super) struct LastingProgress {
     link: Arc<Link>,

@@ -12,6 +12,7 @@ mod remembered;
 mod renewals;
 mod resumed;
 mod retried;
+mod runtimes;
 mod server;
 mod sessions;
 mod taken_over;

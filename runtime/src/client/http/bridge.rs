@@ -7,10 +7,7 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method as HttpMethod, Request, StatusCode, Uri, header};
-use tokio::{
-    sync::{Mutex, Notify, Semaphore},
-    time::timeout,
-};
+use tokio::{sync::Semaphore, time::timeout};
 use trueform_schema::{Method, RequestId};
 
 use super::{
@@ -23,7 +20,7 @@ use super::{
     request::{Requests, session_of},
     retry_after::{is_busy, retry_after},
     sent::SentMessage,
-    session::has_no_session,
+    session::{Renewals, has_no_session},
     taker::Taker,
 };
 use crate::{client::link::Link, contained::contained_future, jsonrpc};
@@ -56,15 +53,10 @@ pub(crate) struct Bridge {
     pub(super) max_message: usize,
     authorize: Option<Arc<dyn Authorize>>,
     pub(super) on_new_session: Option<Arc<dyn Fn() + Send + Sync>>,
-    /// Held while a session is opened in place of one that ended.
-    pub(super) renewing: Mutex<()>,
-    /// Notified when that is done.
-    pub(super) renewed: Notify,
+    pub(super) renewals: Renewals,
     streams: Semaphore,
     /// The session goes on when the client ends.
     pub(super) leaves_session: AtomicBool,
-    /// The client has ended: a session that is opened from now on would be nobody's.
-    pub(super) has_ended: AtomicBool,
 }
 
 /// A body that has been taken, or that has been read already.
@@ -90,11 +82,9 @@ impl Bridge {
             max_message,
             authorize: settings.authorize,
             on_new_session: settings.on_new_session,
-            renewing: Mutex::default(),
-            renewed: Notify::new(),
+            renewals: Renewals::default(),
             streams: Semaphore::new(MAX_STREAMS),
             leaves_session: AtomicBool::new(false),
-            has_ended: AtomicBool::new(false),
         })
     }
 
@@ -264,7 +254,7 @@ impl Bridge {
                 let Some(refused) = refused.filter(|_| sent < MAX_AUTHORIZATIONS) else {
                     return Ok(answer);
                 };
-                let again = contained_future("`Authorize::refused`", authorize.refused(refused));
+                let again = contained_future("`Authorize::refused`", || authorize.refused(refused));
                 if again.await != Some(true) {
                     return Ok(answer);
                 }
@@ -283,7 +273,9 @@ impl Bridge {
             method: request.method().as_str(),
             url: &url,
         };
-        let given = contained_future("`Authorize::authorization`", authorize.authorization(about));
+        let given = contained_future("`Authorize::authorization`", || {
+            authorize.authorization(about)
+        });
         let given = given
             .await
             .unwrap_or_else(|| Err("the hook panicked".to_owned()))?;

@@ -58,13 +58,18 @@ impl Bridge {
         let mut opened = Some(opened);
         let mut own = OwnStream::default();
         loop {
-            let renewed = self.renewed.notified();
+            let renewed = self.renewals.opened.notified();
+            let renewed_meanwhile = self.renewals.opened.notified();
             let next = tokio::select! {
                 next = self.listen_once(&mut own, &mut opened) => next,
                 () = renewed => Next::Anew,
             };
             match next {
-                Next::Again => sleep(own.place.backoff.next()).await,
+                // What an earlier session asked for does not hold for a new one.
+                Next::Again => tokio::select! {
+                    () = sleep(own.place.backoff.next()) => {}
+                    () = renewed_meanwhile => {}
+                },
                 Next::Anew => {}
                 Next::Never => return,
             }

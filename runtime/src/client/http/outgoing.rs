@@ -22,7 +22,10 @@ use super::{
     taker::Taker,
 };
 use crate::{
-    client::sink::{Outbox, Unsent},
+    client::{
+        link::ClosesAtEnd,
+        sink::{Outbox, Unsent},
+    },
     jsonrpc,
 };
 
@@ -87,6 +90,7 @@ struct Ongoing {
 impl Bridge {
     /// Moves messages until the client sends nothing more, and ends the session then.
     pub(super) async fn run(self: Arc<Self>, mut outbox: Outbox) {
+        let _closes = ClosesAtEnd(self.link.clone());
         let mut outgoing = Outgoing::new(self.clone());
         if self.requests.session().is_some() {
             // A client that joined a session makes no handshake, after which its stream would be opened.
@@ -105,18 +109,17 @@ impl Bridge {
         }
         outgoing.end().await;
         // A session that is being opened is the one that ends, or is left. No other is opened from here on.
-        let alone = timeout(CLOSE_WITHIN, self.renewing.lock()).await;
+        let alone = timeout(CLOSE_WITHIN, self.renewals.attempt.lock()).await;
         if alone.is_err() {
             tracing::warn!("a session was being opened when the connection was closed");
         }
-        // What is opened all the same is ended by the task that opens it.
-        self.has_ended.store(true, Ordering::SeqCst);
+        // From here on, the task that opens a session also ends it.
+        self.renewals.is_over.store(true, Ordering::SeqCst);
         if !self.leaves_session.load(Ordering::Relaxed)
             && let Some(delete) = self.requests.delete()
         {
             self.end_session(delete).await;
         }
-        self.link.close();
     }
 }
 

@@ -1,12 +1,18 @@
 //! Opens a new session in place of one that the server ended, once for all requests that notice it (G-3).
 
-use std::sync::{Arc, atomic::Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU64, Ordering},
+};
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, StatusCode};
 use serde::Deserialize;
 use serde_json::Value;
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::{
+    sync::{Mutex, Notify},
+    time::{Instant, timeout, timeout_at},
+};
 use trueform_schema::{
     RequestId,
     methods::{Initialized, Notification as _},
@@ -17,6 +23,7 @@ use super::{
     bridge::{Bridge, CLOSE_WITHIN, HEAD_WITHIN, REFUSAL_WITHIN, ReadBody},
     error::{HttpError, HttpErrorKind},
     exchange::HttpAnswer,
+    outgoing::INITIALIZED_WITHIN,
     request::{in_session, session_opened},
     sent::SentMessage,
     stream::{Place, StreamEnd, Wanted},
@@ -72,12 +79,57 @@ fn is_about_session(body: &[u8]) -> bool {
     matches!(error.code, -32000 | -32001) && UNKNOWN.iter().any(|words| message.contains(words))
 }
 
+/// The opening of sessions in place of those that ended.
+#[derive(Default)]
+pub(super) struct Renewals {
+    /// Held by the attempt that is under way.
+    pub(super) attempt: Arc<Mutex<LastAttempt>>,
+    /// How many attempts have ended.
+    ended: AtomicU64,
+    /// Notified when a session was opened.
+    pub(super) opened: Notify,
+    /// The client has ended: a session that is opened after that has nobody.
+    pub(super) is_over: AtomicBool,
+}
+
+/// What became of the last attempt.
+#[derive(Default)]
+pub(super) struct LastAttempt {
+    failed: Option<FailedAttempt>,
+}
+
+struct FailedAttempt {
+    /// The session in whose place another was to be opened.
+    stale: HeaderValue,
+    error: HttpError,
+}
+
 impl Bridge {
     /// Opens a session in place of `stale`, unless that has been done already. The log reports it, and so does the client's hook.
+    /// All that noticed the end of `stale` before an attempt failed share its error.
     pub(super) async fn renew(self: &Arc<Self>, stale: &HeaderValue) -> Result<(), HttpError> {
+        let ended = self.renewals.ended.load(Ordering::SeqCst);
+        let mut attempt = self.renewals.attempt.clone().lock_owned().await;
+        if self.requests.session().as_ref() != Some(stale) {
+            return Ok(());
+        }
+        if let Some(failed) = attempt
+            .failed
+            .as_ref()
+            .filter(|failed| failed.stale == stale)
+            && self.renewals.ended.load(Ordering::SeqCst) != ended
+        {
+            return Err(failed.error.clone());
+        }
         // A task of its own: the request that noticed it may be given up, and the server's session would have no client then.
         let (bridge, stale) = (self.clone(), stale.clone());
-        let renewing = tokio::spawn(async move { bridge.renew_alone(&stale).await });
+        let renewing = tokio::spawn(async move {
+            let renewed = bridge.renew_alone().await;
+            let error = renewed.clone().err();
+            attempt.failed = error.map(|error| FailedAttempt { stale, error });
+            bridge.renewals.ended.fetch_add(1, Ordering::SeqCst);
+            renewed
+        });
         let renewed = renewing.await;
         renewed.unwrap_or_else(|error| Err(self.lost(&error.to_string())))
     }
@@ -94,11 +146,7 @@ impl Bridge {
         )
     }
 
-    async fn renew_alone(self: &Arc<Self>, stale: &HeaderValue) -> Result<(), HttpError> {
-        let _alone = self.renewing.lock().await;
-        if self.requests.session().as_ref() != Some(stale) {
-            return Ok(());
-        }
+    async fn renew_alone(self: &Arc<Self>) -> Result<(), HttpError> {
         let lost = |problem: String| self.lost(&problem);
         if self.link.is_closed() {
             return Err(lost("the client is closed".to_owned()));
@@ -114,13 +162,11 @@ impl Bridge {
         };
         let opened = self.open_again(&again, &id, version.as_deref()).await;
         let session = opened.map_err(lost)?;
-        let initialized = ToServer::notification(Initialized::METHOD.as_str(), None);
-        let initialized = SentMessage::new(initialized.into_bytes());
-        let initialized = in_session(self.requests.post(&initialized), session.as_ref());
-        self.deliver(initialized, &[], HEAD_WITHIN).await;
-        // Not before: servers refuse requests that come before it.
+        self.report_initialized(session.as_ref()).await;
+        // Not before: servers refuse requests that come before `notifications/initialized`, some as if there were no such session.
         self.requests.enter(session);
-        if self.has_ended.load(Ordering::SeqCst) {
+        if self.renewals.is_over.load(Ordering::SeqCst) {
+            // The client has ended, and ended or left the session before this one.
             if let Some(delete) = self.requests.delete() {
                 self.end_session(delete).await;
             }
@@ -130,7 +176,7 @@ impl Bridge {
             "the server ended the session, and a new one was opened: what the old one kept, such as subscriptions and the log \
              level, is gone"
         );
-        self.renewed.notify_waiters();
+        self.renewals.opened.notify_waiters();
         if let Some(report) = &self.on_new_session {
             contained("the hook for new sessions", || report());
         }
@@ -142,6 +188,22 @@ impl Bridge {
     pub(super) async fn end_session(self: &Arc<Self>, delete: Request<Bytes>) {
         self.deliver(delete, &[StatusCode::METHOD_NOT_ALLOWED], CLOSE_WITHIN)
             .await;
+    }
+
+    /// Sends `notifications/initialized` in the new `session`, and waits for its response as at the beginning of the first.
+    async fn report_initialized(self: &Arc<Self>, session: Option<&HeaderValue>) {
+        let initialized = ToServer::notification(Initialized::METHOD.as_str(), None);
+        let initialized = SentMessage::new(initialized.into_bytes());
+        let request = in_session(self.requests.post(&initialized), session);
+        let bridge = self.clone();
+        // A task of its own: it goes on when it is not waited for any more.
+        let delivering =
+            tokio::spawn(async move { bridge.deliver(request, &[], HEAD_WITHIN).await });
+        if timeout(INITIALIZED_WITHIN, delivering).await.is_err() {
+            tracing::warn!(
+                "the server has not answered `notifications/initialized`; the client does not wait for it any longer"
+            );
+        }
     }
 
     /// Sends `initialize` again, and returns the session that it opens, if the server has sessions. One that cannot be used is ended.

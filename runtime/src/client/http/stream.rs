@@ -3,7 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use http::{HeaderValue, Method, StatusCode};
-use tokio::time::{Instant, sleep};
+use tokio::{
+    task::coop::consume_budget,
+    time::{Instant, sleep},
+};
 use trueform_schema::RequestId;
 
 use super::{
@@ -126,6 +129,8 @@ impl Bridge {
             };
             reader.take(&bytes, |event| events.push(event));
             for event in events.drain(..) {
+                // As the lines of a stream: each is work for this thread.
+                consume_budget().await;
                 place.note(&event);
                 if event.is_message() && self.take_event(event.data, &mut wanted) {
                     answered = true;

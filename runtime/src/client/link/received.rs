@@ -7,13 +7,13 @@ use std::{
 };
 
 use serde::{Deserialize, de::IgnoredAny};
-use tokio::io::AsyncRead;
+use tokio::{io::AsyncRead, task::coop::consume_budget};
 use trueform_schema::{
     ErrorObject, Json, Method, RequestId, ServerNotification,
     serve::client::{dispatch, dispatch_notification},
 };
 
-use super::{Link, ServerAnswer};
+use super::{ClosesAtEnd, Link, ServerAnswer};
 use crate::{
     client::{
         ClientOptions,
@@ -318,11 +318,7 @@ impl Link {
 
     async fn handled(&self, method: &str, params: Option<Json>) -> Result<Json, ErrorObject> {
         const WHO: &str = "the client's handler";
-        let answering = contained(WHO, || self.handler.answer(method, params));
-        let answer = match answering {
-            Some(answering) => contained_future(WHO, answering).await,
-            None => None,
-        };
+        let answer = contained_future(WHO, || self.handler.answer(method, params)).await;
         answer.unwrap_or_else(|| Err(jsonrpc::internal("the client's handler failed")))
     }
 
@@ -407,15 +403,6 @@ struct MetaMarks {
     subscription_id: Option<RequestId>,
 }
 
-/// Closes the connection when the reading ends, however it does.
-struct ClosesAtEnd(Arc<Link>);
-
-impl Drop for ClosesAtEnd {
-    fn drop(&mut self) {
-        self.0.close();
-    }
-}
-
 pub(super) async fn read(
     mut reader: impl AsyncRead + Send + Unpin,
     link: Arc<Link>,
@@ -433,6 +420,8 @@ pub(super) async fn read(
         }
         while let Some(line) = lines.next() {
             take(link, line);
+            // A server that writes without a pause does not keep the thread from its other tasks and from its clock.
+            consume_budget().await;
         }
         if lines.is_skipping() && link.wire.long_line() {
             tracing::warn!(

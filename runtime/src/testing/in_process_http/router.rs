@@ -44,7 +44,7 @@ impl HttpSender for RouterSender {
             response.unwrap_or_else(|never: Infallible| match never {})
         };
         Box::pin(async {
-            let response = contained_future("the router", Box::pin(answering)).await;
+            let response = contained_future("the router", || Box::pin(answering)).await;
             let (parts, body) = response.ok_or(SendFailure::Panicked)?.into_parts();
             Ok(HttpAnswer {
                 status: parts.status,

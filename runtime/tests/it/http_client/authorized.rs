@@ -2,7 +2,10 @@
 
 use std::{
     future::IntoFuture,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use serde_json::json;
@@ -243,4 +246,64 @@ async fn a_token_that_expires() {
     ];
     assert_eq!(seen, expected);
     assert_eq!(*given.refused.lock().unwrap(), ["401 None true"]);
+}
+
+/// Panics once, where `in_refused` says, and gives a token otherwise.
+struct Panics {
+    in_refused: bool,
+    armed: Arc<AtomicBool>,
+}
+
+impl Authorize for Panics {
+    fn authorization(
+        &self,
+        _: AuthorizedRequest<'_>,
+    ) -> Future<'_, Result<Option<String>, String>> {
+        let panics = !self.in_refused && self.armed.swap(false, Ordering::SeqCst);
+        assert!(!panics, "meant");
+        Box::pin(std::future::ready(Ok(Some("Bearer any".to_owned()))))
+    }
+
+    fn refused(&self, _: AuthorizationRefused) -> Future<'_, bool> {
+        let panics = self.in_refused && self.armed.swap(false, Ordering::SeqCst);
+        assert!(!panics, "meant");
+        Box::pin(std::future::ready(true))
+    }
+}
+
+/// A hook that panics before it has returned its future ends one request, and nothing else.
+#[tokio::test]
+async fn a_hook_that_panics() {
+    for in_refused in [false, true] {
+        let armed = Arc::new(AtomicBool::new(false));
+        let refuses = armed.clone();
+        let server = Scripted::start(move |asked, answer| {
+            let refuses = in_refused && refuses.load(Ordering::SeqCst);
+            async move {
+                if refuses {
+                    return answer.reply("401 Unauthorized", "", "no").await;
+                }
+                if let Some((asked, answer)) = modern(asked, answer).await {
+                    answer.result(&asked, called("done")).await;
+                }
+            }
+        })
+        .await;
+        let hook = Panics {
+            in_refused,
+            armed: armed.clone(),
+        };
+        let endpoint = HttpEndpoint::new(&*server.url).authorize(hook);
+        let client = soon(endpoint.connect_as(new())).await.unwrap();
+        armed.store(true, Ordering::SeqCst);
+        let error = failed(call(&client, "x").await);
+        let expected = match in_refused {
+            false => (HttpErrorKind::Authorize, "the hook panicked"),
+            true => (HttpErrorKind::Status, "HTTP 401 Unauthorized"),
+        };
+        assert_eq!(error.kind(), expected.0);
+        assert!(error.to_string().contains(expected.1), "{error}");
+        assert_eq!(call(&client, "x").await.unwrap(), "done");
+        soon(client.close()).await;
+    }
 }
