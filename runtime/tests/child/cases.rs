@@ -60,6 +60,8 @@ const CASES: &[Case] = cases![
     ten_thousand_calls_keep_the_bounds,
     a_flood_on_standard_error_is_bounded,
     output_that_others_hold_open_is_not_waited_for,
+    output_that_others_write_without_a_pause_is_not_read_to_its_end,
+    a_flood_of_lines_keeps_no_clock_from_ticking,
     a_close_is_polite,
     a_stubborn_server_and_what_it_started_are_killed,
     what_a_server_leaves_behind_is_ended,
@@ -259,6 +261,37 @@ async fn output_that_others_hold_open_is_not_waited_for() {
     kill(left);
 }
 
+async fn output_that_others_write_without_a_pause_is_not_read_to_its_end() {
+    let command = server("leaves a writer behind").last_output(Duration::from_millis(200));
+    let client = Client::spawn(&command, legacy()).await.unwrap();
+    let begun = Instant::now();
+    let failure = failure(client.call_tool("any", ()).await.unwrap_err());
+    let left: i32 = failure.stderr().trim().parse().unwrap();
+    assert_eq!(*failure.fault(), ServerFault::Exited);
+    assert_eq!(failure.exit_status().unwrap().code(), Some(5));
+    client.close().await;
+    assert!(begun.elapsed() < GONE, "{:?}", begun.elapsed());
+    // Nobody reads what it writes.
+    until("the end of the writer", || !runs(left)).await;
+}
+
+/// The runtime has one thread: what reads the lines lets the clock of the call be looked at.
+async fn a_flood_of_lines_keeps_no_clock_from_ticking() {
+    const LIMIT: Duration = Duration::from_millis(200);
+    let command = server("floods its output").close_wait(Duration::from_millis(100));
+    let client = Client::spawn(&command, legacy()).await.unwrap();
+    let begun = Instant::now();
+    let error = client.call_tool("any", ()).timeout(LIMIT).await;
+    let error = error.unwrap_err();
+    assert!(
+        matches!(error, ClientError::Local(LocalError::TimedOut(_))),
+        "{error:?}"
+    );
+    let late = begun.elapsed() - LIMIT;
+    assert!(late < Duration::from_secs(1), "{late:?}");
+    client.close().await;
+}
+
 // E-5
 async fn a_close_is_polite() {
     log().clear();
@@ -355,7 +388,12 @@ fn the_end_of_the_runtime_kills(wanted: &str) {
     on_a_runtime(async {
         until("the end of the process", || !runs(pid)).await;
         until("the end of what it started", || !runs(started)).await;
+        // Elsewhere the client can still be used, as one whose connection has ended.
+        let error = client.call_tool("pid", ()).await.unwrap_err();
+        let is_closed = matches!(error, ClientError::Local(LocalError::Closed));
+        assert!(is_closed, "{error}");
+        let closing = tokio::time::timeout(GONE, client.close());
+        closing.await.expect("there is nothing to wait for");
     });
-    drop(client);
     println!("ok");
 }

@@ -88,6 +88,21 @@ pub(crate) fn run(behaviour: &str) {
                 std::process::exit(5);
             }
         }),
+        "leaves a writer behind" => legacy(|request| {
+            if request["method"] == "tools/call" {
+                let mut command = Command::new(std::env::current_exe().unwrap());
+                command.env(BEHAVIOUR, "writes without a pause");
+                std::os::unix::process::CommandExt::process_group(&mut command, 0);
+                eprintln!("{}", command.spawn().unwrap().id());
+                std::process::exit(5);
+            }
+        }),
+        "floods its output" => legacy(|request| {
+            if request["method"] == "tools/call" {
+                write_noise();
+            }
+        }),
+        "writes without a pause" => write_noise(),
         "sleeps" => std::thread::sleep(Duration::from_secs(3600)),
         other => panic!("no behaviour {other:?}"),
     }
@@ -214,6 +229,13 @@ fn harm(request: &Value) {
 
 /// How many notifications [`harm`] sends before the answer to the tool `many`.
 pub(crate) const MANY: u32 = 20_000;
+
+/// Short lines that are not messages, until nobody reads them.
+fn write_noise() {
+    let part = b"y\n".repeat(1 << 15);
+    let mut stdout = std::io::stdout().lock();
+    while stdout.write_all(&part).is_ok() {}
+}
 
 fn endless_line() {
     let part = [b'a'; 1 << 16];

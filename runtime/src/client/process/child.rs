@@ -46,6 +46,21 @@ struct ProcessState {
     is_gone: bool,
 }
 
+/// Notes in the state of a process, when it is dropped, that a task has ended, be it with its runtime.
+struct AtEnd(Arc<ServerProcess>, fn(&mut ProcessState));
+
+impl Drop for AtEnd {
+    fn drop(&mut self) {
+        self.0.state.send_modify(self.1);
+    }
+}
+
+/// What the task has that supervises a process. Its group ends before that is noted.
+struct Supervised {
+    group: ProcessGroup,
+    gone: AtEnd,
+}
+
 /// The client's hold on a process: dropped, it ends it.
 #[derive(Debug)]
 pub(in crate::client) struct Held(Arc<ServerProcess>);
@@ -77,20 +92,26 @@ impl ServerProcess {
             program = &*sentence(&process.program),
             "the server process was started"
         );
-        let group = ProcessGroup::new(child);
+        let supervised = Supervised {
+            group: ProcessGroup::new(child),
+            gone: AtEnd(process.clone(), |state| state.is_gone = true),
+        };
         let (Some(input), Some(output), Some(errors)) = (input, output, errors) else {
             // They are piped.
             return Err(LocalError::Closed);
         };
-        tokio::spawn(process.clone().supervise(group));
-        tokio::spawn(process.clone().read_stderr(errors));
+        tokio::spawn(process.clone().supervise(supervised));
+        let read = AtEnd(process.clone(), |state| state.has_stderr_ended = true);
+        tokio::spawn(process.clone().read_stderr(errors, read));
         let input = ServerInput::new(input, process.clone());
         let output = ServerOutput::new(output, process.clone());
         Ok((Held(process), input, output))
     }
 
     /// Waits for the exit, or ends the process when it has to. Dropped with its runtime, it kills the group.
-    async fn supervise(self: Arc<Self>, mut group: ProcessGroup) {
+    async fn supervise(self: Arc<Self>, supervised: Supervised) {
+        // The last one is dropped first.
+        let Supervised { gone, mut group } = supervised;
         let has_to_end = self.reached(|state| state.is_closing || state.has_failed);
         let exit = tokio::select! {
             biased;
@@ -112,10 +133,11 @@ impl ServerProcess {
             state.status = status;
         });
         group.end_rest(self.waits).await;
-        self.state.send_modify(|state| state.is_gone = true);
+        drop(group);
+        drop(gone);
     }
 
-    async fn read_stderr(self: Arc<Self>, errors: tokio::process::ChildStderr) {
+    async fn read_stderr(self: Arc<Self>, errors: tokio::process::ChildStderr, read: AtEnd) {
         let gone = async {
             self.reached(|state| state.is_gone).await;
             // One that has left the group may hold it open.
@@ -126,8 +148,7 @@ impl ServerProcess {
             () = stderr::read(self.program.clone(), errors, &self.stderr) => {}
             () = gone => {}
         }
-        self.state
-            .send_modify(|state| state.has_stderr_ended = true);
+        drop(read);
     }
 
     /// Ready when the process has exited and others have held its output open for too long.

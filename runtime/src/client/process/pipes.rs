@@ -11,10 +11,14 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     process::{ChildStdin, ChildStdout},
+    task::coop::unconstrained,
 };
 
 use super::child::ServerProcess;
 use crate::client::failure::ServerFault;
+
+/// After so many reads in a row it is looked whether the process is still there: 4. There may be much to do after each.
+const READS: u32 = 4;
 
 type Waiting = Pin<Box<dyn Future<Output = ()> + Send>>;
 
@@ -24,6 +28,8 @@ pub(in crate::client) struct ServerOutput {
     process: Arc<ServerProcess>,
     /// Ready when the process has exited and others hold the pipe open for too long.
     orphaned: Waiting,
+    /// How often in a row there was something to read.
+    reads: u32,
     ending: Option<Waiting>,
     has_ended: bool,
 }
@@ -34,6 +40,8 @@ pub(in crate::client) struct ServerInput {
     process: Arc<ServerProcess>,
     /// The process has closed its end.
     is_broken: bool,
+    /// Something waits for the process to read.
+    is_full: bool,
     /// The connection has nothing more to write.
     is_finished: bool,
 }
@@ -41,7 +49,9 @@ pub(in crate::client) struct ServerInput {
 impl ServerOutput {
     pub(super) fn new(pipe: ChildStdout, process: Arc<ServerProcess>) -> Self {
         Self {
-            orphaned: Box::pin(process.clone().orphaned()),
+            // Without the budget of the task, which a full pipe uses up.
+            orphaned: Box::pin(unconstrained(process.clone().orphaned())),
+            reads: 0,
             pipe,
             process,
             ending: None,
@@ -60,17 +70,27 @@ impl AsyncRead for ServerOutput {
         if this.has_ended {
             return Poll::Ready(Ok(()));
         }
-        if this.ending.is_none() {
+        // Those who hold it open may write without a pause.
+        let looks = this.reads >= READS;
+        if looks {
+            this.reads = 0;
+        }
+        let is_orphaned = looks && this.orphaned.as_mut().poll(cx).is_ready();
+        if this.ending.is_none() && !is_orphaned {
             let before = buffer.filled().len();
             match Pin::new(&mut this.pipe).poll_read(cx, buffer) {
                 Poll::Ready(Ok(())) if buffer.filled().len() > before => {
+                    this.reads += 1;
                     return Poll::Ready(Ok(()));
                 }
                 Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(error)) => {
                     tracing::debug!(%error, "standard output of the server cannot be read");
                 }
-                Poll::Pending => ready!(this.orphaned.as_mut().poll(cx)),
+                Poll::Pending => {
+                    this.reads = 0;
+                    ready!(this.orphaned.as_mut().poll(cx));
+                }
             }
         }
         let ending = this
@@ -88,6 +108,7 @@ impl ServerInput {
             pipe,
             process,
             is_broken: false,
+            is_full: false,
             is_finished: false,
         }
     }
@@ -99,7 +120,9 @@ impl AsyncWrite for ServerInput {
         cx: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let written = ready!(Pin::new(&mut self.pipe).poll_write(cx, bytes));
+        let written = Pin::new(&mut self.pipe).poll_write(cx, bytes);
+        self.is_full = written.is_pending();
+        let written = ready!(written);
         self.is_broken |= written.is_err();
         Poll::Ready(written)
     }
@@ -119,15 +142,15 @@ impl Drop for ServerInput {
         if self.is_finished {
             return;
         }
-        match self.is_broken {
+        if self.is_broken {
             // It may be exiting, which says more.
-            true => {
-                let process = self.process.clone();
-                if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-                    runtime.spawn(process.ended(ServerFault::ClosedInput));
-                }
+            let process = self.process.clone();
+            if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+                runtime.spawn(process.ended(ServerFault::ClosedInput));
             }
-            false => self.process.not_read(),
+        } else if self.is_full {
+            self.process.not_read();
         }
+        // Otherwise its runtime has ended.
     }
 }
