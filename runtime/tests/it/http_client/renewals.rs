@@ -319,6 +319,26 @@ async fn streams_and_the_session_that_they_are_of() {
     to.close(client).await;
 }
 
+// G-7: the session that `initialize` opens is the one of its own stream.
+#[tokio::test]
+async fn the_stream_that_opens_a_session() {
+    let mut to = Driven::start().await;
+    let endpoint = HttpEndpoint::new(&*to.server.url);
+    let connecting = tokio::spawn(async move { endpoint.connect_as(old()).await });
+    let (asked, mut answer) = to.next("initialize").await;
+    let head = "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-type: text/event-stream\r\nmcp-session-id: s-1\r\n\r\n";
+    answer.write(head).await;
+    answer.write("id: e-1\nretry: 0\ndata: \n\n").await;
+    drop(answer);
+    let (_, mut rest) = to.next("GET e-1 @s-1").await;
+    rest.events().await;
+    let body = json!({ "jsonrpc": "2.0", "id": asked.id(), "result": initialized() });
+    rest.write(event(body)).await;
+    to.accept("notifications/initialized @s-1").await;
+    let client = soon(connecting).await.unwrap().unwrap();
+    assert_eq!(client.http_session().unwrap().session_id, "s-1");
+}
+
 // O-1: only what the session has is cancelled.
 #[tokio::test]
 async fn cancellations_and_the_session_that_has_the_request() {
