@@ -98,7 +98,7 @@ pub struct Server {
     layers: Vec<Arc<dyn CallLayer>>,
     visibility: Visibility,
     states: HashMap<TypeId, Arc<dyn Any + Send + Sync>>,
-    /// What the types of `states` are called, for messages.
+    /// The names of the types of `states`, for messages.
     state_names: HashMap<TypeId, &'static str>,
     revisions: Revisions,
     schemas: SchemaSettings,
@@ -106,7 +106,7 @@ pub struct Server {
     list_caching: ListCaching,
     max_in_flight: usize,
     ask: AskSettings,
-    /// `None` for one that is drawn.
+    /// `None` for a random key.
     ask_keys: Option<Vec<[u8; KEY_BYTES]>>,
     max_unread: usize,
     max_check_steps: u64,
@@ -120,7 +120,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server called `name`, with its own `version`. Both are sent to every client.
+    /// Creates a server called `name`, with its own `version`. Both are sent to every client.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             info: Implementation::new(name, version),
@@ -223,10 +223,9 @@ impl Server {
     /// Checks everything that was registered.
     ///
     /// # Errors
-    /// All problems together: duplicate or illegal names, schemas that no client would understand,
-    /// state that a function needs and that is not registered, what a revision cannot list, URI templates that match the same URIs or
-    /// differ from the parameters of their function, values of one type registered twice, no revision to serve, settings of zero and empty texts with which nothing
-    /// could be served.
+    /// All problems together: duplicate or illegal names, schemas that no client would understand, missing state of a function, items that
+    /// a revision cannot list, URI templates that match the same URIs or differ from the parameters of their function, two registered
+    /// values of the same type, no revision to serve, and settings of zero or empty texts with which nothing could be served.
     pub fn build(mut self) -> Result<Service> {
         let mut problems = std::mem::take(&mut self.problems);
         problems.extend(unusable::problems(&self));
@@ -346,14 +345,14 @@ pub struct Service {
 }
 
 impl Service {
-    /// A handle to the running server, to change what it offers.
+    /// Returns a handle to the running server, to change its features.
     #[must_use]
     pub fn handle(&self) -> ServerHandle {
         ServerHandle::new(self.engine.clone())
     }
 }
 
-/// The part of `info`, which is sent with the handshake or with every result, that one of `revisions` does not allow.
+/// Returns the problems of `info`, which is sent with the handshake or with every result, at `revisions` that do not allow a part of it.
 fn unfit_info(info: &Implementation, revisions: Revisions) -> Vec<String> {
     let found = revisions
         .iter()

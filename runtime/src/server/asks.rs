@@ -27,7 +27,7 @@ pub const DEFAULT_ASK_EXPIRY: Duration = Duration::from_secs(60 * 60);
 /// 64 KiB.
 pub const DEFAULT_ASK_STATE: usize = 64 << 10;
 
-/// The settings of a server whose author sets none.
+/// Returns the default settings.
 pub(super) fn usual() -> AskSettings {
     AskSettings {
         timeout: DEFAULT_ASK_TIMEOUT,
@@ -41,7 +41,7 @@ pub(super) fn usual() -> AskSettings {
 }
 
 impl Server {
-    /// Sets how long [`Context::request`](crate::Context::request), and [`Context::ask`](crate::Context::ask) and its like, wait for the
+    /// Sets how long [`Context::request`](crate::Context::request), [`Context::ask`](crate::Context::ask) and similar methods wait for the
     /// answer of a client of the legacy era. Default: [`DEFAULT_ASK_TIMEOUT`](crate::DEFAULT_ASK_TIMEOUT).
     ///
     /// ```
@@ -57,7 +57,7 @@ impl Server {
     }
 
     /// Sets how many requests to clients may be unanswered: `in_all` sessions, and in one session. One more fails at once with
-    /// [`AskError::TooMany`](crate::AskError::TooMany). Calls that wait for their client do not count as calls at work. Default:
+    /// [`AskError::TooMany`](crate::AskError::TooMany). Calls that wait for their client do not count as running. Default:
     /// [`DEFAULT_MAX_ASKS`](crate::DEFAULT_MAX_ASKS) and [`DEFAULT_MAX_SESSION_ASKS`](crate::DEFAULT_MAX_SESSION_ASKS).
     ///
     /// ```
@@ -72,10 +72,9 @@ impl Server {
     }
 
     /// Sets in how many rounds one call may ask its client, at least 1, whatever its revision. Questions that wait at the same time are
-    /// one round. A question that is asked after an answer came begins another one, also if it is the same question again because the
-    /// answer did not fit. At 2026-07-28 these are the results that ask; a task goes on counting where its call began it. After the
-    /// last round, [`AskError::TooManyRounds`](crate::AskError::TooManyRounds) is the answer. Default:
-    /// [`DEFAULT_ASK_ROUNDS`](crate::DEFAULT_ASK_ROUNDS).
+    /// one round. A question that is asked after an answer begins another round, even if it is the same question again because the answer
+    /// did not fit. At 2026-07-28, each result that asks is a round; a task continues the count of its call. After the last round, the
+    /// error is [`AskError::TooManyRounds`](crate::AskError::TooManyRounds). Default: [`DEFAULT_ASK_ROUNDS`](crate::DEFAULT_ASK_ROUNDS).
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -89,7 +88,7 @@ impl Server {
         self
     }
 
-    /// Sets how long a client of 2026-07-28 may take to answer. An answer that comes later is refused with -32602. Default:
+    /// Sets how long a client of 2026-07-28 may take to answer. A later answer is refused with -32602. Default:
     /// [`DEFAULT_ASK_EXPIRY`](crate::DEFAULT_ASK_EXPIRY).
     ///
     /// ```
@@ -105,9 +104,9 @@ impl Server {
         self
     }
 
-    /// Sets the maximum size of what one call keeps while it asks a client of 2026-07-28, in bytes of JSON: the answers so far and the
-    /// results of [`Context::once`](crate::Context::once). It travels with each question, a third larger. Default:
-    /// [`DEFAULT_ASK_STATE`](crate::DEFAULT_ASK_STATE).
+    /// Sets the maximum size of the state that one call keeps while it asks a client of 2026-07-28, in bytes of JSON: the answers so far
+    /// and the results of [`Context::once`](crate::Context::once). It is sent with each question; encoding makes it a third larger.
+    /// Default: [`DEFAULT_ASK_STATE`](crate::DEFAULT_ASK_STATE).
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -120,12 +119,12 @@ impl Server {
         self
     }
 
-    /// Sets the keys that seal what a call keeps while it asks a client of 2026-07-28, at least one. The first seals, all open: to
-    /// change the key, put the new one first, and leave the old one out when [`ask_expiry`](Self::ask_expiry) has passed. Processes that
-    /// share the name of the server and a key go on with each other's calls.
+    /// Sets the keys that seal the state that a call keeps while it asks a client of 2026-07-28, at least one. The first key seals, all
+    /// keys open. To change the key, add the new one in front, and remove the old one after [`ask_expiry`](Self::ask_expiry) has passed.
+    /// Processes that share the name of the server and a key can continue each other's calls.
     ///
-    /// The keys are secret, 32 random bytes each. Default: one that each process draws by itself, so that no other process, and not
-    /// this server when it is started again, takes the answers.
+    /// The keys are secret, 32 random bytes each. By default, each process generates its own key, so other processes, and this server after
+    /// a restart, do not accept the answers.
     ///
     /// ```
     /// use trueform::prelude::*;

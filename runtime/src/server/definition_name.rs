@@ -1,8 +1,9 @@
-//! What the reports about a server name.
+//! The definitions that reports about a server refer to.
 
 use std::fmt;
 
-/// The definition that a [`Loss`](super::Loss) or a [`LintFinding`](super::LintFinding) is about. `Display` is a phrase, such as ``tool `add` ``.
+/// The definition that a [`Loss`](super::Loss) or a [`LintFinding`](super::LintFinding) is about. `Display` writes a phrase, such as ``tool
+/// `add` ``.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DefinitionName {
@@ -19,7 +20,7 @@ pub enum DefinitionName {
 }
 
 impl DefinitionName {
-    /// The name, the URI or the URI template; `None` for the server.
+    /// Returns the name, the URI or the URI template; `None` for the server.
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match self {

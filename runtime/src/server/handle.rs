@@ -1,4 +1,4 @@
-//! A running server: what it offers changes, and it ends.
+//! A running server: its features can be changed, and it can be shut down.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ use crate::{
 
 use super::{definition_name::DefinitionName, lint, loss};
 
-/// A running server: what it offers can be changed, and clients that ask for changes are notified.
+/// A running server: its features can be changed, and clients that ask for changes are notified.
 #[derive(Clone, Debug)]
 pub struct ServerHandle {
     engine: Engine,
@@ -32,7 +32,7 @@ impl ServerHandle {
     /// Adds tools.
     ///
     /// # Errors
-    /// As [`Server::build`](crate::Server::build); then nothing is added. The server was built without tools.
+    /// The errors of [`Server::build`](crate::Server::build); then nothing is added. Also if the server was built without tools.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -111,7 +111,7 @@ impl ServerHandle {
         )
     }
 
-    /// The names of the enabled tools, in the order of the list.
+    /// Returns the names of the enabled tools, in the order of the list.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -131,7 +131,7 @@ impl ServerHandle {
         tools.iter().map(|tool| tool.name().to_owned()).collect()
     }
 
-    /// Notifies clients that the list of tools changed, for changes that only the author knows of.
+    /// Notifies clients that the list of tools changed, for changes that the library cannot detect.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -146,8 +146,8 @@ impl ServerHandle {
     /// Adds prompts.
     ///
     /// # Errors
-    /// As [`Server::build`](crate::Server::build); then nothing is added. The server was built without prompts, or without anything to complete where a
-    /// new prompt has such an argument.
+    /// The errors of [`Server::build`](crate::Server::build); then nothing is added. Also if the server was built without prompts, or if it
+    /// was built without completions and a new prompt has an argument with completions.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -231,7 +231,7 @@ impl ServerHandle {
         )
     }
 
-    /// Notifies clients that the list of prompts changed, for changes that only the author knows of.
+    /// Notifies clients that the list of prompts changed, for changes that the library cannot detect.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -244,11 +244,11 @@ impl ServerHandle {
     }
 
     /// Adds resources and templates of resources. The template of a [`Folder`](crate::resource::Folder) suggests no paths if the server
-    /// was built without anything to complete.
+    /// was built without completions.
     ///
     /// # Errors
-    /// As [`Server::build`](crate::Server::build); then nothing is added. The server was built without resources, or without anything to complete where a
-    /// new template has such a variable.
+    /// The errors of [`Server::build`](crate::Server::build); then nothing is added. Also if the server was built without resources, or if
+    /// it was built without completions and a new template has a variable with completions.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -289,7 +289,7 @@ impl ServerHandle {
         Ok(())
     }
 
-    /// Removes the resource of the URI `uri`, or the template `uri`. Returns `false` if there is no such one. Running calls continue.
+    /// Removes the resource with the URI `uri`, or the template `uri`. Returns `false` if it does not exist. Running calls continue.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -311,8 +311,8 @@ impl ServerHandle {
         self.changed(removed, resources::TOPIC)
     }
 
-    /// Enables or disables the resource of the URI `uri`, or the template `uri`. A disabled one is neither listed nor readable, a
-    /// resource not by way of a template either. Returns `false` if there is no such one, or if nothing changed.
+    /// Enables or disables the resource with the URI `uri`, or the template `uri`. A disabled one is neither listed nor readable; a
+    /// disabled resource cannot be read through a template either. Returns `false` if it does not exist, or if nothing changed.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -334,7 +334,7 @@ impl ServerHandle {
         self.changed(changed, resources::TOPIC)
     }
 
-    /// The URIs of the enabled resources, then the enabled templates, each in the order of its list.
+    /// Returns the URIs of the enabled resources, then the enabled templates, each in the order of its list.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -354,7 +354,7 @@ impl ServerHandle {
         room.flat_map(Resources::uris).collect()
     }
 
-    /// Notifies clients that the list of resources changed, for changes that only the author knows of.
+    /// Notifies clients that the list of resources changed, for changes that the library cannot detect.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -366,9 +366,8 @@ impl ServerHandle {
         self.engine.notify(resources::TOPIC);
     }
 
-    /// Notifies the clients that asked for it that the content of the resource `uri` has changed: up to 2025-11-25 those that
-    /// subscribed to exactly this URI, since 2026-07-28 those that listen to it. Returns `false`, and notifies nobody, if `uri` is not
-    /// a URI.
+    /// Notifies clients that the content of the resource `uri` has changed: until 2025-11-25 those that subscribed to exactly this URI,
+    /// since 2026-07-28 those that listen to it. If `uri` is not a URI, returns `false` and notifies no client.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -394,7 +393,7 @@ impl ServerHandle {
     }
 
     /// Ends open subscriptions and asks the transports to drain and stop. The second call ends the drain, as it would after a
-    /// signal or, on a byte stream, the end of its input: what still runs is dropped and answered with -32603.
+    /// signal or, on a byte stream, the end of its input: calls that still run are dropped, and their response is -32603.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -416,7 +415,7 @@ impl ServerHandle {
         self.engine.shut_down();
     }
 
-    /// Logs what clients have against what `select` accepts, and what older revisions lose of it.
+    /// Logs the lint findings about the definitions that `select` accepts, and what older revisions lose of them.
     fn report(&self, select: impl Fn(&DefinitionName) -> bool) {
         lint::log_lint(&self.engine, &select);
         loss::log_losses(&self.engine, &select);
@@ -432,7 +431,7 @@ impl ServerHandle {
 }
 
 impl Context {
-    /// The running server: its tools can be changed while it runs.
+    /// Returns the handle of the running server, for example to change its tools.
     ///
     /// ```
     /// use trueform::prelude::*;

@@ -17,39 +17,38 @@ use crate::{
 };
 
 impl Server {
-    /// A router that serves this server at the `path` of its [settings](crate::HttpConfig), to be merged into an application.
+    /// Returns a router that serves this server at the `path` of its [settings](crate::HttpConfig), to be merged into an application.
     ///
     /// # Errors
-    /// The problems that [`Server::build`] finds; an illegal entry among the settings.
+    /// The problems that [`Server::build`] finds; an invalid setting.
     pub fn into_router(self) -> Result<Router> {
         self.build()?.into_router()
     }
 }
 
 impl Service {
-    /// A router that serves this server at the `path` of its [settings](crate::HttpConfig), to be merged into an application.
+    /// Returns a router that serves this server at the `path` of its [settings](crate::HttpConfig), to be merged into an application.
     ///
-    /// Each router has its own sessions. Tools reach the request's [`http::request::Parts`], with whatever layers put into
-    /// its extensions, by [`Context::extension`](crate::Context::extension); a [`Principal`](crate::Principal) among them is
-    /// the caller.
+    /// Each router has its own sessions. Tools get the request's [`http::request::Parts`], with the extensions that layers added, from
+    /// [`Context::extension`](crate::Context::extension). A [`Principal`](crate::Principal) among the extensions is the caller.
     ///
-    /// The environment variables `TRUEFORM_ALLOWED_HOSTS` and `TRUEFORM_ALLOWED_ORIGINS` add to the
-    /// [settings](crate::HttpConfig) of the same name. Which address the application listens on is not known here, so only
-    /// loopback names and `allowed_hosts` are served as `Host`. [`Service::serve_http_with`] knows it, and drains.
+    /// The environment variables `TRUEFORM_ALLOWED_HOSTS` and `TRUEFORM_ALLOWED_ORIGINS` add to the [settings](crate::HttpConfig) of the
+    /// same name. The address that the application listens on is not known here, so only loopback names and `allowed_hosts` are accepted as
+    /// `Host`. [`Service::serve_http_with`] knows the address, and drains.
     ///
-    /// Streams that only listen have no end of their own. Call [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) when
-    /// the application begins to shut down, or they hold it up.
+    /// Streams that only listen do not end on their own. Call [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) when the
+    /// application begins to shut down, otherwise they delay it.
     ///
     /// # Errors
-    /// An illegal entry among the settings.
+    /// An invalid setting.
     pub fn into_router(self) -> Result<Router> {
         mount(self.into_http_service()?.endpoint()).map_err(Error::other)
     }
 
-    /// A tower service that serves this server at whatever path it is called for; otherwise as [`Service::into_router`].
+    /// Returns a tower service that serves this server at every path; otherwise like [`Service::into_router`].
     ///
     /// # Errors
-    /// An illegal entry among the settings.
+    /// An invalid setting.
     pub fn into_http_service(self) -> Result<HttpService> {
         Endpoint::new(self.engine, with_environment(&self.http), None)
             .map(HttpService::new)
@@ -58,10 +57,10 @@ impl Service {
 }
 
 impl Server {
-    /// Serves HTTP at `address`, as [`Service::serve_http`].
+    /// Serves HTTP at `address`, like [`Service::serve_http`].
     ///
     /// # Errors
-    /// The problems that [`Server::build`] finds, and as [`Service::serve_http`].
+    /// The problems that [`Server::build`] finds, and the errors of [`Service::serve_http`].
     pub async fn serve_http(self, address: impl ToSocketAddrs) -> Result {
         self.build()?.serve_http(address).await
     }
@@ -69,27 +68,27 @@ impl Server {
 
 impl Service {
     /// Serves HTTP at `address`, such as `127.0.0.1:8080`, until SIGTERM or Ctrl-C asks the process to end, or
-    /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) is called. Running calls are then waited for, at most for
-    /// the `drain` setting; listen streams and idle connections end at once. A second signal or call ends the wait. Calls that did
-    /// not end by then are dropped and answered with -32603.
+    /// [`ServerHandle::shut_down`](crate::ServerHandle::shut_down) is called. The server then waits for running calls, at most for the
+    /// `drain` setting; listen streams and idle connections end at once. A second signal or call ends the wait. Calls that have not ended
+    /// by then are dropped, and their response is -32603.
     ///
     /// A client that has sent a whole request and closes only its sending side still gets its answer in the legacy era. In
     /// the modern era closing the connection cancels the call, and a closed sending side counts as closed, because a socket cannot
     /// distinguish the two.
     ///
-    /// When it listens it writes the line `listening on http://ADDRESS/mcp` to standard error, with the actual port if
-    /// port 0 was given. The environment variables `TRUEFORM_ALLOWED_HOSTS` and `TRUEFORM_ALLOWED_ORIGINS` add to the
-    /// [settings](crate::HttpConfig) of the same name.
+    /// When it listens, it writes the line `listening on http://ADDRESS/mcp` to standard error, with the actual port if port 0 was given.
+    /// The environment variables `TRUEFORM_ALLOWED_HOSTS` and `TRUEFORM_ALLOWED_ORIGINS` add to the [settings](crate::HttpConfig) of the
+    /// same name.
     ///
-    /// Any other path than the endpoint's is answered 404, with a JSON body that names the endpoint. A head that is
-    /// not HTTP/1.1 or larger than `max_head` is answered 400, 414 or 431 with an empty body: hyper lets nobody write another.
+    /// For a path other than the endpoint's, the response is 404, with a JSON body that names the endpoint. For a head that is not HTTP/1.1
+    /// or is larger than `max_head`, the response is 400, 414 or 431 with an empty body: hyper does not allow another body.
     ///
     /// Bind a loopback address unless a layer in front of the server authenticates callers.
     ///
     /// Must be called within a tokio runtime.
     ///
     /// # Errors
-    /// The address cannot be resolved or listened on; an illegal entry among the settings.
+    /// The address cannot be resolved or listened on; an invalid setting.
     // F-3
     pub async fn serve_http(&self, address: impl ToSocketAddrs) -> Result {
         let resolving = |error| Error::io("the address to serve HTTP at", error);
@@ -105,7 +104,7 @@ impl Service {
         self.serve_http_on(listener).await
     }
 
-    /// As [`Service::serve_http`], on a socket that listens already.
+    /// Like [`Service::serve_http`], on a socket that already listens.
     ///
     /// # Errors
     /// As [`Service::serve_http`].
@@ -113,9 +112,9 @@ impl Service {
         self.serve_app(listener, Site::alone).await
     }
 
-    /// As [`Service::serve_http_on`], with the application's own layers and routes. `app` gets a router that serves only the
-    /// endpoint, and returns the one that is served. Paths without a route are the application's, its routes take any `Host`, and its
-    /// layers run before the endpoint looks at a request.
+    /// Like [`Service::serve_http_on`], with the application's own layers and routes. `app` gets a router that serves only the endpoint,
+    /// and returns the router to serve. The application handles paths without a route, its routes accept any `Host`, and its layers run
+    /// before the endpoint reads a request.
     ///
     /// ```no_run
     /// use axum::{extract::Request, http::StatusCode, middleware::{self, Next}, response::{IntoResponse, Response}, routing::get};

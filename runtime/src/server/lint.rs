@@ -50,7 +50,7 @@ impl fmt::Display for LintFinding {
 }
 
 impl Service {
-    /// The problems that known clients have with the tools, prompts, resources and resource templates as listed now. Empty if there
+    /// Returns the problems that known clients have with the tools, prompts, resources and resource templates as listed now. Empty if there
     /// are no problems.
     ///
     /// Schemas of functions marked `#[tool]` have few, because [`Profile::Portable`](crate::Profile::Portable) avoids most of them.
@@ -81,7 +81,7 @@ impl Service {
     }
 }
 
-/// Logs one line that counts the findings for what `select` accepts, if there are any.
+/// Logs one line with the number of findings about the definitions that `select` accepts, if there are any.
 pub(super) fn log_lint(engine: &Engine, select: impl Fn(&DefinitionName) -> bool) {
     if !tracing::enabled!(tracing::Level::WARN) {
         return;
@@ -125,7 +125,7 @@ pub(super) fn log_lint(engine: &Engine, select: impl Fn(&DefinitionName) -> bool
     }
 }
 
-/// How many findings there are, about how many definitions, and the worst effect; `None` without findings.
+/// Returns how many findings there are, about how many definitions, and the worst effect; `None` without findings.
 fn summary(found: &[&LintFinding], one: &str, many: &str) -> Option<(String, String, Effect)> {
     let worst = found.iter().map(|found| found.finding.effect).max()?;
     let subjects: HashSet<&DefinitionName> = found.iter().map(|found| &found.subject).collect();
@@ -209,7 +209,7 @@ fn add_listed<T: Item>(
     served: &[Revision],
     select: &impl Fn(&DefinitionName) -> bool,
 ) {
-    // What is looked at of a prompt, resource or template is the same at all revisions.
+    // The parts of a prompt, resource or template that the lint checks are the same at all revisions.
     let Some(&revision) = served.first() else {
         return;
     };

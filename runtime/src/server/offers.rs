@@ -1,4 +1,4 @@
-//! What a server offers: its features, their state, and who sees what.
+//! The methods that add features to a server, their state, and visibility.
 
 use std::{
     any::{Any, TypeId},
@@ -49,8 +49,8 @@ impl Server {
         self
     }
 
-    /// Adds all that `methods` offers, a value whose `impl` block is marked `#[server]`: its tools, prompts and resources. The
-    /// capability of each kind that the block has is declared.
+    /// Adds all tools, prompts and resources of `methods`, a value whose `impl` block is marked `#[server]`. The capability of each kind
+    /// that the block has is declared.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -154,18 +154,18 @@ impl Server {
     /// Serves an extension: announces it, and answers its methods to clients that declared it.
     ///
     /// `methods` is the adapter in the bindings of the extension, which wraps your handler. The handler gets a
-    /// [`Context`], as a tool does, and the call [layers](Self::layer) see its calls. Bindings are made from a schema by a build
-    /// script, with [`trueform_codegen::bind`](https://docs.rs/trueform-codegen); `examples/custom_extension` shows it. The
-    /// extension `io.modelcontextprotocol/tasks` has its bindings in [`schema::ext`](crate::schema::ext).
+    /// [`Context`], like a tool, and the call [layers](Self::layer) see its calls. A build script generates the bindings from a schema,
+    /// with [`trueform_codegen::bind`](https://docs.rs/trueform-codegen); `examples/custom_extension` shows it. The extension
+    /// `io.modelcontextprotocol/tasks` has its bindings in [`schema::ext`](crate::schema::ext).
     ///
-    /// An extension exists at the revisions of its bindings only: the server's capabilities declare it there, and at other revisions
-    /// its methods are unknown (-32601). At 2026-07-28 a client that did not declare the extension with its request gets -32021. In
-    /// the legacy era a client declares it at `initialize`, and gets -32602 if it did not; before 2025-11-25 the server's own
-    /// capabilities cannot name an extension. Where the facts of the bindings say `client_declares = false`, every client is served. Params that the schema does not allow are refused with -32602, a result that it does
-    /// not allow is not sent (-32603), and a panic of a handler fails only its own request (-32603). Notifications of a client are passed to
-    /// the handler too, in a session if the client declared the extension; those of 2026-07-28 carry no capabilities that could be
-    /// checked. At most [`max_in_flight`](Self::max_in_flight) of those handlers run on one stream, and further notifications are
-    /// dropped.
+    /// An extension exists only at the revisions of its bindings: the server's capabilities declare it there, and at other revisions its
+    /// methods are unknown (-32601). At 2026-07-28 a client that did not declare the extension with its request gets -32021. In the legacy
+    /// era a client declares it at `initialize`, and gets -32602 if it did not; before 2025-11-25 the server's own capabilities cannot name
+    /// an extension. If the facts of the bindings have `client_declares = false`, every client is served. Params that the schema does not
+    /// allow are refused with -32602, a result that it does not allow is not sent (-32603), and a panic of a handler fails only its own
+    /// request (-32603). Notifications of a client are also passed to the handler, in a session only if the client declared the extension;
+    /// notifications of 2026-07-28 have no capabilities that could be checked. At most [`max_in_flight`](Self::max_in_flight) of those
+    /// handlers run on one stream, and further notifications are dropped.
     ///
     /// [`build`](Self::build) refuses an extension whose identifier has no prefix or is already registered, and one that has a method
     /// of another extension, or of the core at the same revision.
@@ -206,7 +206,7 @@ impl Server {
         self.extension_with(methods, JsonObject::empty())
     }
 
-    /// As [`Server::extension`], with the settings that the extension defines for its place in the server's capabilities.
+    /// Like [`Server::extension`], with the settings that the extension defines for its place in the server's capabilities.
     ///
     /// ```
     /// use trueform::{prelude::*, schema::JsonObject};
@@ -240,8 +240,8 @@ impl Server {
         self
     }
 
-    /// Wraps `layer` around every call of a tool, a prompt, a resource, a completion or an extension's method, inside of the layers added before. See
-    /// [`layer`](crate::layer).
+    /// Wraps `layer` around every call of a tool, a prompt, a resource, a completion or an extension's method, inside the layers that were
+    /// added before. See [`layer`](crate::layer).
     ///
     /// ```
     /// use std::time::Duration;
@@ -256,22 +256,22 @@ impl Server {
         self
     }
 
-    /// Limits what callers see: `predicate` says whether a caller sees a tool, a prompt, a resource or a resource template. Every
-    /// predicate must hold if this is called more than once. See [`visibility`](crate::visibility).
+    /// Limits what callers see: `predicate` says whether a caller sees a tool, a prompt, a resource or a resource template. If this is
+    /// called more than once, every predicate must return `true`. See [`visibility`](crate::visibility).
     ///
-    /// What a caller does not see does not exist for it: a list leaves it out, and a request that names it gets the answer that an
-    /// unknown name gets. The predicate is called for every item of a list that is asked for, so it must be quick; it must give
-    /// the same answer until the authorization of the caller changes. If its answers change, call
-    /// [`ServerHandle::notify_tools_changed`](crate::ServerHandle::notify_tools_changed) and the like. A predicate that panics hides the item, and the log says so.
+    /// Items that a caller does not see do not exist for it: a list leaves them out, and a request with their name gets the same answer as
+    /// for an unknown name. The predicate is called for every item of a requested list, so it must be quick. It must return the same answer
+    /// until the authorization of the caller changes. If its answers change, call
+    /// [`ServerHandle::notify_tools_changed`](crate::ServerHandle::notify_tools_changed) and similar methods. A predicate that panics hides
+    /// the item, and the log reports it.
     ///
-    /// Without a predicate a list is written once and copied for every caller; with one, every page is written for its caller. The
-    /// names that a running server gives to its author, such as [`ServerHandle::tool_names`](crate::ServerHandle::tool_names), are those of all callers.
+    /// Without a predicate, a list is written once and copied for every caller; with one, every page is written for its caller. Methods for
+    /// the author, such as [`ServerHandle::tool_names`](crate::ServerHandle::tool_names), return the names for all callers.
     ///
-    /// The methods of an [extension](Self::extension) answer for themselves: the predicate does not see what they list, such as the skills
-    /// of `skills/list`.
+    /// The predicate does not apply to what the methods of an [extension](Self::extension) list, such as the skills of `skills/list`.
     ///
-    /// With a predicate nothing may be cached publicly: public [`list_caching`](Self::list_caching) and a resource that is public are
-    /// errors at the start, and a result of a resource that says so itself is sent as private.
+    /// With a predicate, nothing may be cached publicly: public [`list_caching`](Self::list_caching) and public resources are errors at the
+    /// start, and a resource result that is marked public is sent as private.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -295,7 +295,7 @@ impl Server {
         self
     }
 
-    /// Makes `value` available to tools, as `State<T>` or by [`Context::state`](crate::Context::state). One value per type.
+    /// Makes `value` available to tools, as `State<T>` or from [`Context::state`](crate::Context::state). One value per type.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -323,12 +323,12 @@ impl Server {
         self
     }
 
-    /// Adds all features of `other` and its [state](Self::state), which all functions of the server share then. Its name, version,
+    /// Adds all features of `other` and its [state](Self::state), which all functions of the server then share. Its name, version,
     /// instructions and settings are dropped.
     ///
-    /// [`build`](Self::build) fails if `other` limits [what callers see](Self::visible) or has [call layers](Self::layer): dropped as
-    /// well, they would show what they hide and let through what they refuse. It also fails for a tool, a prompt, a resource or a type
-    /// of state that both have.
+    /// [`build`](Self::build) fails if `other` limits [what callers see](Self::visible) or has [call layers](Self::layer): without them,
+    /// hidden items would be visible and refused calls would run. It also fails if both have the same tool, prompt, resource or type of
+    /// state.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -377,8 +377,8 @@ impl Server {
         self
     }
 
-    /// As [`merge`](Self::merge), with the tools and prompts of `other` renamed to `prefix_name`. The URIs of its resources stay as they
-    /// are. Layers and [`visible`](Self::visible) see the names with the prefix.
+    /// Like [`merge`](Self::merge), with the tools and prompts of `other` renamed to `prefix_name`. The URIs of its resources do not
+    /// change. Layers and [`visible`](Self::visible) see the names with the prefix.
     ///
     /// ```
     /// use trueform::prelude::*;

@@ -7,7 +7,7 @@ use crate::feature::extension::RegisteredExtension;
 
 /// Something that adds to a server: features, extensions, settings.
 ///
-/// Crates implement it for what they offer, so that it is added with one line, [`Server::with`].
+/// Crates implement it so that their features can be added with one line, [`Server::with`].
 ///
 /// ```
 /// use trueform::{Plugin, prelude::*};
@@ -35,12 +35,12 @@ use crate::feature::extension::RegisteredExtension;
     note = "`Server::tools`, `Server::prompts` and `Server::resources` take features"
 )]
 pub trait Plugin {
-    /// The server with what this adds. What is wrong with it is reported by [`Server::problem`].
+    /// Returns the server with the additions. Problems are reported with [`Server::problem`].
     fn add_to(self, server: Server) -> Server;
 }
 
 impl Server {
-    /// Adds what `plugin` consists of.
+    /// Adds the features of `plugin`.
     ///
     /// ```
     /// use trueform::{Plugin, prelude::*};
@@ -61,8 +61,8 @@ impl Server {
         plugin.add_to(self)
     }
 
-    /// Adds a problem, which [`build`](Self::build) then reports with all others. For [plugins](Plugin), which find out while they
-    /// are added that they cannot work.
+    /// Adds a problem, which [`build`](Self::build) then reports with all others. This is for [plugins](Plugin) that detect a problem while
+    /// they are added.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -75,8 +75,8 @@ impl Server {
         self
     }
 
-    /// Announces an extension that has no methods of its own: it is declared at every revision that can have extensions, with the
-    /// settings that it defines. [`extension`](Self::extension) serves those with methods.
+    /// Announces an extension without methods: it is declared at every revision that can have extensions, with the settings that it
+    /// defines. Use [`extension`](Self::extension) for extensions with methods.
     ///
     /// [`build`](Self::build) refuses an identifier without a prefix, and one that is already registered.
     ///

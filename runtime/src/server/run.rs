@@ -1,4 +1,4 @@
-//! A server as the main function of a program: the transport is chosen by the environment or the command line.
+//! A server as the main function of a program: the environment or the command line selects the transport.
 
 use super::Server;
 use crate::error::{Error, Result};
@@ -7,7 +7,7 @@ impl Server {
     /// Serves standard input and output, or HTTP if the environment variable `TRUEFORM_HTTP` contains an address.
     ///
     /// Returns when the client has disconnected or the process is asked to end, after running calls were drained. [Tasks](crate::task)
-    /// that run then are cancelled, and their status says so.
+    /// that still run are cancelled, and their status shows it.
     ///
     /// # Errors
     /// The problems that [`Server::build`] finds, an address that cannot be served, standard streams that fail.
@@ -23,7 +23,7 @@ impl Server {
         }
     }
 
-    /// As [`Server::run`], for command lines: `--http ADDRESS` serves HTTP at that address. Without arguments it is
+    /// Like [`Server::run`], for command lines: `--http ADDRESS` serves HTTP at that address. Without arguments, it is the same as
     /// [`Server::run`].
     ///
     /// ```no_run

@@ -1,4 +1,4 @@
-//! The settings of a server, apart from what it is called and what it offers.
+//! The settings of a server, apart from its identity and its features.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use crate::{
     lint::Profile,
 };
 
-/// How long clients may keep each list.
+/// How long clients may cache each list.
 #[derive(Debug, Default)]
 pub(super) struct ListCaching {
-    /// Of the lists that have nothing of their own.
+    /// For the lists without their own setting.
     usual: Caching,
     own: Vec<(OfferKind, Caching)>,
 }
@@ -25,7 +25,7 @@ impl ListCaching {
         own.map_or(self.usual, |(_, caching)| *caching)
     }
 
-    /// The problems with what is public, of a server that does not show everything to everyone (V-10).
+    /// Returns the problems with public lists of a server that does not show everything to every caller (V-10).
     pub(super) fn public(&self) -> impl Iterator<Item = String> {
         let usual = self.usual.is_public().then(|| "`list_caching`".to_owned());
         let own = self.own.iter().filter(|(_, caching)| caching.is_public());
@@ -109,8 +109,8 @@ impl Server {
         self
     }
 
-    /// Sets how long clients may keep the lists of what the server offers, at 2026-07-28. A notification that a list has changed ends
-    /// it earlier. Default: they fetch a list again each time.
+    /// Sets how long clients of 2026-07-28 may cache the server's lists. A notification that a list has changed ends this time earlier.
+    /// Default: not at all.
     ///
     /// ```
     /// use std::time::Duration;
@@ -125,8 +125,7 @@ impl Server {
         self
     }
 
-    /// Sets the same for the list of `kind` alone, in place of what [`list_caching`](Self::list_caching) sets for all, whichever is
-    /// called first.
+    /// Sets the same only for the list of `kind`. It has precedence over [`list_caching`](Self::list_caching), whichever is called first.
     ///
     /// ```
     /// use std::time::Duration;
@@ -160,12 +159,12 @@ impl Server {
     }
 
     /// Sets how many bytes of messages may wait for their clients to read them, over all connections and transports, at least 1.
-    /// While they are reached, calls are refused, and so are requests whose answers would be counted: -32603, over HTTP with status
-    /// 503 and `Retry-After`. Responses, notifications, `ping` and other short answers pass.
+    /// While this limit is reached, calls are refused, and so are requests whose responses would be counted: -32603, over HTTP with status
+    /// 503 and `Retry-After`. Responses, notifications, `ping` and other short messages are still accepted.
     ///
-    /// A message counts from the moment in which it is handed to a transport until all of its bytes are written or its connection
-    /// has ended, if it has at least 4 KiB. Calls that run already are still answered, so the memory that answers take is bounded by
-    /// this number and one answer for each call that may run. Default: [`DEFAULT_MAX_UNREAD`](crate::DEFAULT_MAX_UNREAD).
+    /// A message of at least 4 KiB counts from the moment at which it is passed to a transport until all of its bytes are written or its
+    /// connection has ended. Calls that already run still get their responses, so the memory of responses is limited by this number and one
+    /// response for each call that may run. Default: [`DEFAULT_MAX_UNREAD`](crate::DEFAULT_MAX_UNREAD).
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -178,12 +177,12 @@ impl Server {
         self
     }
 
-    /// Sets how much work it may be to check the arguments of one call against the input schema of its tool, and its result against
-    /// the output schema, in [steps](crate::check::Steps): about one for each value and schema that is applied to it. Arguments
-    /// that need more get a result with `isError`, results that need more are not sent (-32603). The words about arguments that do
-    /// not fit take as much work again. What a check of arguments needs beyond 50,000 steps is done on a thread for work that
-    /// blocks. Of schemas that need the feature `json-schema`, only the number of values is bounded.
-    /// [`DEFAULT_MAX_CHECK_STEPS`](crate::DEFAULT_MAX_CHECK_STEPS) unless this is called.
+    /// Sets the maximum work of the check of one call's arguments against the input schema of its tool, and of its result against the
+    /// output schema, in [steps](crate::check::Steps): about one for each value and each schema that is applied to it. If arguments need
+    /// more, the response is a result with `isError`; a result that needs more is not sent (-32603). The message about invalid arguments
+    /// may take the same work again. The part of a check of arguments beyond 50,000 steps runs on a thread for blocking work. For schemas
+    /// that need the feature `json-schema`, only the number of values is limited. Default:
+    /// [`DEFAULT_MAX_CHECK_STEPS`](crate::DEFAULT_MAX_CHECK_STEPS).
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -196,9 +195,8 @@ impl Server {
         self
     }
 
-    /// Sets the shortest time between two progress reports of one call. Of reports that come sooner only the last is kept: it is
-    /// sent when the time is over, and before the answer in any case. A report that reaches its total is sent at once.
-    /// Default: no limit.
+    /// Sets the shortest time between two progress reports of one call. Of earlier reports, only the last is kept: it is sent when the time
+    /// is over, and always before the response. A report that reaches its total is sent at once. Default: no limit.
     ///
     /// ```
     /// use std::time::Duration;
@@ -212,8 +210,8 @@ impl Server {
         self
     }
 
-    /// Sets how tasks are kept and bounded. Without this, a server has the defaults if one of its tools is marked
-    /// `#[tool(task = …)]`, and no tasks else. Call it to add such tools later. See [`task`](crate::task).
+    /// Sets how tasks are kept and limited. Without this, a server has the defaults if one of its tools is marked `#[tool(task = …)]`,
+    /// otherwise it has no tasks. Call this if you add such tools later. See [`task`](crate::task).
     ///
     /// ```
     /// use trueform::{prelude::*, task::TaskSettings};
@@ -266,7 +264,7 @@ impl Server {
         self
     }
 
-    /// Has every message read by the careful reader.
+    /// Sets whether every message is read by the careful reader.
     #[cfg(feature = "testing")]
     pub(crate) fn carefully(mut self, is_careful: bool) -> Self {
         self.incoming.is_careful = is_careful;

@@ -1,4 +1,4 @@
-//! A server on byte streams: sockets of any kind, standard input and output, a connection inside the process.
+//! A server on byte streams: sockets of any kind, standard input and output, and a connection inside the process.
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -12,7 +12,7 @@ use crate::{
 
 impl Service {
     /// Serves one byte stream with one message per line, such as a Unix or TCP socket, until it ends or the server shuts
-    /// down. Both eras share it. Streams of one server can be served side by side.
+    /// down. It can be used in both eras. Several streams of one server can be served at the same time.
     ///
     /// ```
     /// # use trueform::prelude::*;
@@ -44,10 +44,10 @@ impl Service {
             .await
     }
 
-    /// As [`Service::serve_stream`], with other settings.
+    /// Like [`Service::serve_stream`], with other settings.
     ///
     /// # Errors
-    /// As [`Service::serve_stream`]; a setting with which nothing could be served.
+    /// The errors of [`Service::serve_stream`]; a setting with which nothing could be served.
     pub async fn serve_stream_with<R, W>(
         &self,
         reader: R,
@@ -71,28 +71,28 @@ impl Service {
 }
 
 impl Service {
-    /// Serves standard input and output until the input ends, or SIGTERM or Ctrl-C asks the process to end; calls that run
-    /// then are waited for, at most [`StreamSettings::DEFAULT_DRAIN`]. The second of these, such as a signal after the end of the input, ends the
-    /// wait: what runs is dropped and answered with -32603.
+    /// Serves standard input and output until the input ends, or SIGTERM or Ctrl-C asks the process to end; it then waits for running
+    /// calls, at most [`StreamSettings::DEFAULT_DRAIN`]. A second of these events, such as a signal after the end of the input, ends the
+    /// wait: running calls are dropped, and their response is -32603.
     ///
-    /// While it serves, file descriptor 1 refers to standard error for all other code, so printed text does not reach the client,
-    /// and child processes of tools find an empty standard input. That is so on Unix. Elsewhere nothing is diverted, so print to standard
-    /// error, and of the signals there is Ctrl-C only; neither was verified on Windows.
+    /// On Unix, file descriptor 1 refers to standard error for all other code while it serves, so printed text does not reach the client,
+    /// and child processes of tools get an empty standard input. On other systems, nothing is redirected, so print to standard error, and
+    /// Ctrl-C is the only signal. This was not verified on Windows.
     ///
     /// If standard input is a terminal, it writes one line to standard error that says what it waits for.
     ///
     /// Must be called within a tokio runtime, and once at a time.
     ///
     /// # Errors
-    /// The streams cannot be taken, or a write fails for another reason than a disconnected client.
+    /// The streams are not available, or a write fails for another reason than a disconnected client.
     pub async fn serve_stdio(&self) -> Result {
         self.serve_stdio_with(StreamSettings::new()).await
     }
 
-    /// As [`Service::serve_stdio`], with other settings.
+    /// Like [`Service::serve_stdio`], with other settings.
     ///
     /// # Errors
-    /// As [`Service::serve_stdio`]; a setting with which nothing could be served.
+    /// The errors of [`Service::serve_stdio`]; a setting with which nothing could be served.
     pub async fn serve_stdio_with(&self, settings: StreamSettings) -> Result {
         usable(&settings)?;
         let served = stdio::serve(&self.engine, settings).await;
@@ -102,7 +102,7 @@ impl Service {
 }
 
 impl Service {
-    /// The client's side of a connection that the server serves until the client closes it.
+    /// Returns the client's side of a connection that the server serves until the client closes it.
     #[cfg(feature = "client")]
     pub(crate) fn served(&self, settings: StreamSettings) -> memory::MemorySide {
         let (near, far) = memory::pair();

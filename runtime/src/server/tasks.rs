@@ -9,8 +9,8 @@ use crate::transport::asked_to_end;
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 impl Service {
-    /// If the server stops, waits until its tasks have ended and their store knows it: for their drain, and not so long if the process
-    /// is asked again to end (DEC-11).
+    /// If the server stops, waits until its tasks have ended and their ends are stored: at most for their drain, and shorter if the process
+    /// is asked to end a second time (DEC-11).
     pub(super) async fn tasks_ended(&self) {
         let host = &self.engine.host;
         let Some(tasks) = self.engine.features.tasks.as_ref() else {
@@ -32,7 +32,7 @@ impl Service {
         }
     }
 
-    /// Ends the tasks of a server whose only client has gone, as at a second request to stop.
+    /// Ends the tasks of a server whose only client has gone, as after a second request to stop.
     pub(super) async fn end_tasks(&self) {
         let host = &self.engine.host;
         if host.shutdown.fire() {

@@ -1,9 +1,9 @@
-//! Settings that leave nothing to serve: a bound or a time of zero, an empty text.
+//! Settings with which nothing could be served: a limit or a time of zero, an empty text.
 
 use super::Server;
 use crate::feature::tasks::TaskSettings;
 
-/// A sentence for each such setting of `server`.
+/// Returns a sentence for each such setting of `server`.
 pub(super) fn problems(server: &Server) -> Vec<String> {
     let mut problems = Vec::new();
     let (info, ask) = (&server.info, &server.ask);

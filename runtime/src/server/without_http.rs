@@ -1,8 +1,7 @@
-//! The HTTP methods of a server without the feature `http`: they exist by name, but calling one is a compile error that names the
-//! feature.
+//! The HTTP methods of a server without the feature `http`: they exist, but calling one is a compile error that names the feature.
 //!
-//! For a method that does not exist the compiler cannot name the missing feature. Here an unmet bound carries that message. The
-//! bound is quantified, because the compiler would otherwise report it here and not at the call.
+//! For a method that does not exist, the compiler cannot name the missing feature. Here, an unmet bound has that message. The bound is
+//! quantified, because otherwise the compiler would report it here and not at the call.
 
 use std::{convert::Infallible, future::Ready};
 
