@@ -1,5 +1,5 @@
-//! One inbound request in flight: who asked, where its messages go, whether it still counts, and its public face,
-//! [`Context`]. Knows no feature and no transport.
+//! One inbound request in flight: who sent it, where its messages go, whether it is still active, and its public interface, [`Context`].
+//! This module does not depend on any feature or transport.
 
 mod answer;
 pub(crate) mod apart;

@@ -1,4 +1,4 @@
-//! The wait for a client's answer: bounded in time, in number, and by whether the client is still there.
+//! Waiting for a client's answer. The wait is limited in time and in number, and ends when the client is gone.
 
 use std::{
     future::Future,
@@ -22,16 +22,15 @@ use crate::{
 /// How long a session of which nothing is heard is waited for when the client no longer reads the stream of the call.
 pub const MAX_SILENCE: Duration = Duration::from_secs(30);
 
-/// What a call occupies in its transport while it is at work, such as a permit. A call that waits for its client gives it back for
-/// the time.
+/// What a call occupies in its transport while it works, such as a permit. A call that waits for its client releases it during the wait.
 pub(crate) trait Occupied: Send + Sync {
-    /// A call waits for its client only.
+    /// Called when a call only waits for its client.
     fn release(&self);
 
-    /// A call goes on.
+    /// Called when a call continues.
     fn regain(&self);
 
-    /// How long ago the client of the call was heard last.
+    /// Returns how long ago the last message of the client of the call arrived.
     fn silent_for(&self) -> Duration;
 }
 
@@ -41,14 +40,14 @@ pub(super) struct Answer<'c> {
     waiting: Waiting<'c>,
     limit: Duration,
     asked: Instant,
-    /// Made at the first poll that the driver of calls makes: then there is a runtime.
+    /// Created at the first poll by the driver of calls: a runtime exists then.
     deadline: Option<Pin<Box<Sleep>>>,
-    /// When it is looked at whether a client that does not read is heard of.
+    /// When to check whether a client that does not read still sends messages.
     silence: Option<Pin<Box<Sleep>>>,
     given_up: Fired<Exchange>,
     unread: Fired<Exchange>,
     stopping: Fired<dyn HostOwner>,
-    /// Whether what the call occupies was given back.
+    /// Whether what the call occupies was released.
     has_released: bool,
     is_settled: bool,
 }
@@ -57,7 +56,7 @@ impl<'c> Answer<'c> {
     /// Counts one more request to the client of `session`.
     ///
     /// # Errors
-    /// As many as may be open already; nothing more is read from the client.
+    /// The maximum number of requests is open already, or nothing more is read from the client.
     pub(super) fn begin(
         exchange: &'c Arc<Exchange>,
         session: &'c Session,
@@ -95,18 +94,18 @@ impl<'c> Answer<'c> {
         self.waiting.id()
     }
 
-    /// Notes that the request did not leave: there is nothing to cancel.
+    /// Records that the request was not sent, so that nothing is cancelled.
     pub(super) fn was_not_sent(&mut self) {
         self.is_settled = true;
     }
 
-    /// A timer of the runtime that drives the call; `None` before the call is driven.
+    /// Returns a timer of the runtime that drives the call; `None` before the call is driven.
     fn timer(&self, time: Duration) -> Option<Pin<Box<Sleep>>> {
         let _runtime = self.exchange.later().runtime.get()?.enter();
         Some(Box::pin(tokio::time::sleep(time)))
     }
 
-    /// Ready when the time is up.
+    /// Is ready when the time is over.
     fn poll_deadline(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.deadline.is_none() {
             self.deadline = self.timer(self.limit.saturating_sub(self.asked.elapsed()));
@@ -117,7 +116,7 @@ impl<'c> Answer<'c> {
         }
     }
 
-    /// Ready when the client does not read the stream of the call any more, and its session has been silent for long.
+    /// Is ready when the client no longer reads the stream of the call and its session has sent nothing for too long.
     fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         ready!(Pin::new(&mut self.unread).poll(cx));
         loop {
@@ -159,7 +158,7 @@ impl Future for Answer<'_> {
             this.is_settled = true;
             return Poll::Ready(Ok(settled));
         }
-        // Over HTTP an answer needs a connection of its own, and a server that stops takes none.
+        // Over HTTP an answer needs its own connection, and a server that stops accepts none.
         let is_over = Pin::new(&mut this.given_up).poll(cx).is_ready()
             || Pin::new(&mut this.stopping).poll(cx).is_ready()
             || this.poll_gone(cx).is_ready();
@@ -174,7 +173,7 @@ impl Future for Answer<'_> {
     }
 }
 
-/// A request that is no longer waited for is cancelled (O-1).
+/// Cancels a request for whose answer nothing waits any more (O-1).
 impl Drop for Answer<'_> {
     fn drop(&mut self) {
         self.exchange.host.asks.fetch_sub(1, Ordering::Relaxed);
@@ -192,7 +191,7 @@ impl Drop for Answer<'_> {
         let kind = self.exchange.kind_of(Method::Cancelled);
         let policy = self.exchange.host.settings.outgoing;
         if let Some(cancelled) = Outgoing::notification(&kind, Some(&params), policy) {
-            // A client that does not read need not know.
+            // A client that does not read need not be notified.
             let _ = self.exchange.outbox().push(cancelled);
         }
     }

@@ -1,4 +1,4 @@
-//! Requests whose work goes on apart from them, as a task. What a task is, features know.
+//! Requests whose work continues separately, as a task. Features define what a task is.
 
 use std::{
     any::Any,
@@ -19,18 +19,18 @@ use super::{Exchange, MessageSink};
 // W-7
 pub(crate) const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 
-/// What is kept of a request whose work may go on apart from it.
+/// What is kept of a request whose work may continue separately.
 #[derive(Default)]
 pub(crate) struct Apart {
-    /// What the work may become; type-erased, because features know it.
+    /// What the work may become. Type-erased, because features define it.
     offer: OnceLock<Arc<dyn Any + Send + Sync>>,
     handover: Mutex<Handover>,
-    /// The id of the task that the work is.
+    /// The id of the task that the work has become.
     task: OnceLock<Arc<str>>,
-    /// The threads that the work holds, where that is counted.
+    /// The threads that the work holds, if they are counted.
     threads: OnceLock<Arc<HeldThreads>>,
     is_set: AtomicBool,
-    /// Where the messages of the request go since it was set apart; `None` where they go on as before.
+    /// Where the messages of the request go after it was separated. `None` if they still go to its transport.
     sink: OnceLock<MessageSink>,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Apart {
 struct Handover {
     /// What takes the work over.
     taker: Option<Box<dyn Any + Send>>,
-    /// The work waits until it was taken over.
+    /// Wakes the work, which waits until it is taken over.
     waiting: Option<Waker>,
 }
 
@@ -53,7 +53,7 @@ impl HeldThreads {
     }
 }
 
-/// One of them, or one that is waited for.
+/// One held thread, or one that the work waits for.
 pub(crate) struct HeldThread(Arc<HeldThreads>);
 
 impl Drop for HeldThread {
@@ -71,9 +71,9 @@ impl std::fmt::Debug for Apart {
 }
 
 impl Exchange {
-    /// Sets this request, which has not begun yet, apart from its transport: its id is free again once it is answered, and its messages
-    /// go where those of its session go. One without a session sends nothing.
-    // The log of clients may refer to the request already, so that this takes a shared reference.
+    /// Separates this request, which has not begun yet, from its transport. Its id is free again after its response, and its messages are
+    /// sent with those of its session. A request without a session sends nothing.
+    // The log of clients may already refer to the request, so this takes a shared reference.
     pub(crate) fn set_apart(&self) {
         let apart = &self.later().apart;
         apart.is_set.store(true, Ordering::SeqCst);
@@ -85,13 +85,13 @@ impl Exchange {
         }
     }
 
-    /// Whether the request was set apart.
+    /// Returns whether the request was separated.
     pub(super) fn is_apart(&self) -> bool {
         let later = self.later.get();
         later.is_some_and(|later| later.apart.is_set.load(Ordering::SeqCst))
     }
 
-    /// Where messages of the request go.
+    /// Returns where messages of the request go.
     #[inline]
     pub(crate) fn sink(&self) -> &MessageSink {
         let later = self.later.get();
@@ -105,7 +105,7 @@ impl Exchange {
         let _ = self.later().apart.offer.set(offer);
     }
 
-    /// What the work may become, if it is a `T`.
+    /// Returns what the work may become, if it is a `T`.
     pub(crate) fn offered<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         let offer = self.later.get()?.apart.offer.get()?;
         offer.clone().downcast().ok()
@@ -116,7 +116,7 @@ impl Exchange {
         self.handover().taker = Some(taker);
     }
 
-    /// Whether the work waits to be taken over.
+    /// Returns whether the work waits to be taken over.
     #[inline]
     pub(crate) fn has_handover(&self) -> bool {
         self.later.get().is_some_and(|later| {
@@ -126,7 +126,7 @@ impl Exchange {
         })
     }
 
-    /// Ready once the work was taken over.
+    /// Is ready after the work was taken over.
     pub(crate) fn poll_taken_over(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut handover = self.handover();
         if handover.taker.is_none() {
@@ -136,7 +136,7 @@ impl Exchange {
         Poll::Pending
     }
 
-    /// What takes the work over. The work goes on when it is polled the next time.
+    /// Returns what takes the work over. The work continues at its next poll.
     pub(crate) fn take_over(&self) -> Option<Box<dyn Any + Send>> {
         let mut handover = self.handover();
         let (taker, waiting) = (handover.taker.take(), handover.waiting.take());
@@ -152,7 +152,7 @@ impl Exchange {
         handover.unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Says that the work is the task `id`. Only the first call counts.
+    /// Records that the work is the task `id`. Only the first call counts.
     pub(crate) fn set_task(&self, id: Arc<str>) {
         let _ = self.later().apart.task.set(id);
     }
@@ -162,20 +162,20 @@ impl Exchange {
         let _ = self.later().apart.threads.set(threads);
     }
 
-    /// Counts one thread until it is dropped, where they are counted.
+    /// Counts one thread until the returned value is dropped, if threads are counted.
     pub(crate) fn hold_thread(&self) -> Option<HeldThread> {
         let threads = self.later.get()?.apart.threads.get()?.clone();
         threads.0.fetch_add(1, Ordering::SeqCst);
         Some(HeldThread(threads))
     }
 
-    /// The members of `_meta` of what is sent for this request: they name the task, where messages do.
+    /// Returns the members of `_meta` for messages of this request. They name the task, if there is one.
     pub(super) fn related_task(&self) -> Option<Extras> {
         let id = self.later.get()?.apart.task.get()?;
         (self.revision().era() == Era::Legacy).then(|| related(id))
     }
 
-    /// The `_meta` of a notification about this request.
+    /// Returns the `_meta` of a notification about this request.
     pub(super) fn notification_meta(&self) -> Option<NotificationMetaObject> {
         let mut meta = NotificationMetaObject::new();
         *meta.extras_mut() = self.related_task()?;
@@ -183,7 +183,7 @@ impl Exchange {
     }
 }
 
-/// The member that names the task `id`.
+/// Returns the member that names the task `id`.
 pub(crate) fn related(id: &str) -> Extras {
     let mut extras = Extras::default();
     extras.insert(
@@ -193,7 +193,7 @@ pub(crate) fn related(id: &str) -> Extras {
     extras
 }
 
-/// Waits for `future`. Meanwhile the request `exchange` gives back what it occupies in its transport.
+/// Waits for `future`. Meanwhile the request `exchange` releases what it occupies in its transport.
 pub(crate) async fn idle<F: Future>(exchange: &Arc<Exchange>, future: F) -> F::Output {
     let mut idle = Idle {
         exchange,

@@ -1,4 +1,4 @@
-//! What a handler asks of the client it serves: as requests in the legacy era, within the result in the modern one.
+//! What a handler asks the client that it serves: by requests in the legacy era, within the result in the modern era.
 
 mod asked;
 mod asker;

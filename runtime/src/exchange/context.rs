@@ -1,4 +1,4 @@
-//! What a handler can know of the request it serves, and say while it works.
+//! What a handler can read about the request that it serves, and send while it works.
 
 use std::{any::Any, fmt, future::Future, sync::Arc};
 
@@ -31,64 +31,63 @@ use crate::{principal::Principal, signal::Fired, trace::TraceContext};
 pub struct Context(pub(crate) Arc<Exchange>);
 
 impl Context {
-    /// The revision of the specification that this request is made at.
+    /// Returns the revision of the specification that this request is made at.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.0.revision()
     }
 
-    /// The method of the request, such as `tools/call`, or of the notification of an extension that a handler takes note of.
+    /// Returns the method of the request, such as `tools/call`, or of the notification of an extension that a handler receives.
     #[must_use]
     pub fn method(&self) -> &'static str {
         self.0.method
     }
 
-    /// The id of the request. The notification of an extension has no id: there it is 0 and identifies nothing.
+    /// Returns the id of the request. The notification of an extension has no id: there it is 0 and identifies nothing.
     #[must_use]
     pub fn request_id(&self) -> &RequestId {
         &self.0.id
     }
 
-    /// What the client calls itself. Always there in the legacy era, optional in the modern one; never to be trusted.
+    /// Returns the name and version that the client sent. Always present in the legacy era, optional in the modern era. Do not trust it.
     #[must_use]
     pub fn client_info(&self) -> Option<&Implementation> {
         self.0.peer().client_info.as_ref()
     }
 
-    /// What the client declared it can do, with this request or at `initialize`.
+    /// Returns the capabilities that the client declared with this request or at `initialize`.
     #[must_use]
     pub fn client_capabilities(&self) -> &ClientCapabilities {
         &self.0.peer().capabilities
     }
 
-    /// The authenticated caller, where a layer in front of the server set one.
+    /// Returns the authenticated caller, if a layer in front of the server set one.
     #[must_use]
     pub fn principal(&self) -> Option<&Principal> {
         self.0.transport.principal.as_ref()
     }
 
-    /// The id of the legacy HTTP session. An address, not a proof of identity.
+    /// Returns the id of the legacy HTTP session. It is an address, not a proof of identity.
     #[must_use]
     pub fn session_id(&self) -> Option<&str> {
         self.0.session.as_ref()?.id()
     }
 
-    /// Data of the transport: over HTTP the `http::request::Parts` of the request.
+    /// Returns data of the transport: over HTTP, the `http::request::Parts` of the request.
     #[must_use]
     pub fn extension<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.0.transport.extension.as_deref()?.downcast_ref()
     }
 
-    /// The value that [`Server::state`](crate::Server::state) registered for `T`.
+    /// Returns the value that [`Server::state`](crate::Server::state) registered for `T`.
     #[must_use]
     pub fn state<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         self.0.host.state()
     }
 
-    /// The member `key` of the request's `_meta`, such as a key of an extension. Members that the protocol
-    /// defines are not among them: [`progress`](Self::progress) and [`log`](Self::log) use the progress token and the log level,
-    /// and [`client_info`](Self::client_info) and [`client_capabilities`](Self::client_capabilities) return what the client says
-    /// of itself.
+    /// Returns the member `key` of the request's `_meta`, such as a key of an extension. Members that the protocol defines are not
+    /// included: [`progress`](Self::progress) and [`log`](Self::log) use the progress token and the log level, and
+    /// [`client_info`](Self::client_info) and [`client_capabilities`](Self::client_capabilities) return what the client says about itself.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -104,7 +103,7 @@ impl Context {
         self.0.caller.meta.as_ref()?.get(key)
     }
 
-    /// The trace that the request belongs to, if its `_meta` names one by a valid `traceparent`.
+    /// Returns the trace that the request belongs to, if its `_meta` has a valid `traceparent`.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -122,11 +121,11 @@ impl Context {
     }
 
     /// Adds a member to the `_meta` of the result, whatever the handler returns. A later call with the same key replaces the
-    /// value; a member that the handler itself puts into its result wins.
+    /// value; a member that the handler itself puts into its result has precedence.
     ///
-    /// Keys that are reserved for the protocol, or are not of the form that the specification gives them, keep the result back:
-    /// the client gets -32603, and the log says why. A value that serde cannot write as JSON is left out, and the log says so.
-    /// A response that is a JSON-RPC error has no `_meta`.
+    /// If a key is reserved for the protocol, or does not have the form that the specification requires, the result is not sent: the client
+    /// gets -32603, and the log has the reason. A value that serde cannot write as JSON is left out, and the log reports it. A response
+    /// that is a JSON-RPC error has no `_meta`.
     ///
     /// ```
     /// use serde_json::json;
@@ -156,10 +155,10 @@ impl Context {
         }
     }
 
-    /// Reports progress to the client: `progress` of `total` in any unit, and `message` where the revision has it.
+    /// Reports progress to the client: `progress` of `total` in any unit, and `message` if the revision has it.
     ///
-    /// Does nothing if the client did not ask for progress, or if `progress` is not above what was reported before. The report
-    /// is queued at once; when a client reads too slowly, a newer one takes its place. With an await a handler waits for its
+    /// Does nothing if the client did not ask for progress, or if `progress` is not greater than the last reported value. The report is
+    /// queued at once; if a client reads too slowly, a newer report replaces it. If the handler awaits the returned value, it waits for its
     /// client instead, see [`Sent`].
     #[expect(clippy::must_use_candidate, reason = "called for what it does")]
     pub fn progress(&self, progress: f64, total: Option<f64>, message: Option<&str>) -> Sent<'_> {
@@ -168,8 +167,8 @@ impl Context {
 
     /// Sends a log message to the client, if it wants messages of that level.
     ///
-    /// Meant for people who look after the client, not for the model. Must not hold secrets. The message is queued at once; when
-    /// a client reads too slowly, messages are lost. With an await a handler waits for its client instead, see [`Sent`].
+    /// Meant for people who operate the client, not for the model. Must not contain secrets. The message is queued at once; if a client
+    /// reads too slowly, messages are lost. If the handler awaits the returned value, it waits for its client instead, see [`Sent`].
     pub fn log(&self, level: LoggingLevel, data: impl Serialize) -> Sent<'_> {
         match Json::from_value(&data) {
             Ok(data) => self.0.log(level, None, data),
@@ -180,9 +179,9 @@ impl Context {
         }
     }
 
-    /// Whether the client no longer wants the answer.
+    /// Returns whether the client no longer wants the answer.
     ///
-    /// An async tool is dropped at its next await when that happens; blocking code can look here.
+    /// An async tool is dropped at its next await when that happens; blocking code can check this.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled.is_fired()
@@ -193,9 +192,9 @@ impl Context {
         Fired::new(self.0.clone(), |exchange: &Exchange| &exchange.cancelled)
     }
 
-    /// Ends the response stream now and goes on working; the client fetches the answer by resuming.
+    /// Ends the response stream now, while the call continues. The client gets the answer when it resumes the stream.
     ///
-    /// Has an effect only over Streamable HTTP at 2025-11-25, where the client was given an event id to resume from.
+    /// Has an effect only over Streamable HTTP at 2025-11-25, where the client has an event id to resume from.
     pub fn close_stream(&self) {
         self.0.close_stream();
     }

@@ -1,4 +1,4 @@
-//! Whether requests that are not answered yet may have the same id, and what becomes of the later one if they may not.
+//! Whether requests that are not answered yet may have the same id, and what happens to the later one if they may not.
 
 use trueform_schema::{ErrorObject, RequestId};
 
@@ -7,7 +7,7 @@ use crate::{
     jsonrpc::{self, ErrorDetail, ShortRequestId},
 };
 
-/// What distinguishes the responses to two requests, beside their ids.
+/// What distinguishes the responses to two requests, besides their ids.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IdScope {
     /// Nothing: they share a byte stream.
@@ -19,7 +19,7 @@ pub(crate) enum IdScope {
 }
 
 impl IdScope {
-    /// The scope of requests that share one channel for their responses, or that do not.
+    /// Returns the scope of requests that share one channel for their responses, or that do not.
     pub(crate) fn of(is_stream: bool) -> Self {
         match is_stream {
             true => Self::Stream,
@@ -27,13 +27,13 @@ impl IdScope {
         }
     }
 
-    /// Whether an id may be that of an earlier request (DEC-1).
+    /// Returns whether an id may be that of an earlier request (DEC-1).
     pub(crate) fn may_repeat(self, incoming: Inbound) -> bool {
         self == Self::Responses && incoming.allows_repeated_ids()
     }
 
-    /// The error for a message with the id of an earlier request. `None` on a byte stream, where it would be taken for the response
-    /// to the earlier one (GAP-17): the message is dropped, and the log says so.
+    /// Returns the error for a message with the id of an earlier request. `None` on a byte stream, where the client would take it as the
+    /// response to the earlier message (GAP-17): the message is dropped, and the log reports it.
     #[cold]
     pub(crate) fn refusal(self, id: &RequestId, method: &str) -> Option<ErrorObject> {
         let id = ShortRequestId(id);

@@ -1,4 +1,4 @@
-//! A message that was sent besides the response, and waiting until the client reads.
+//! A message that is sent besides the response, and the wait until the client reads it.
 
 use std::{
     fmt,
@@ -15,19 +15,19 @@ use crate::{
     peer::{NotQueued, Subject},
 };
 
-/// After so many awaited messages of a call that needed no wait, the next one lets other tasks run.
+/// After this number of awaited messages of a call that needed no wait, the next one lets other tasks run.
 ///
-/// A client that asked for no messages, or has gone, is never waited for. Without this a handler that only reports would keep its
-/// thread, and could be neither cancelled nor timed out.
+/// The call never waits for a client that asked for no messages or has disconnected. Without this limit, a handler that only reports
+/// would keep its thread, and could be neither cancelled nor timed out.
 const YIELD_AFTER: u32 = 64;
 
-/// A progress report or a log message on its way to the client.
+/// A progress report or a log message that is being sent to the client.
 ///
-/// It is sent without an await: then it is queued at once, and lost if [`OUTBOX_LIMIT`](crate::OUTBOX_LIMIT) messages or
-/// [`OUTBOX_BYTES`](crate::OUTBOX_BYTES) bytes wait for the client already. A newer report of progress takes the place of the
-/// one that waits. Awaited, it waits until there is room and half of the queue is free, so that a handler is not faster than
-/// its client. The wait ends as well when the client no longer reads, at the latest with the transport's write timeout. Where
-/// nothing has to be waited for, other tasks run from time to time all the same.
+/// Without an await, the message is queued at once. It is lost if [`OUTBOX_LIMIT`](crate::OUTBOX_LIMIT) messages or
+/// [`OUTBOX_BYTES`](crate::OUTBOX_BYTES) bytes already wait for the client. A newer progress report replaces one that waits. With an await,
+/// it waits until there is room and half of the queue is free, so that a handler is not faster than its client. The wait also ends when the
+/// client no longer reads, at the latest with the transport's write timeout. Even if there is nothing to wait for, an await lets other
+/// tasks run from time to time.
 ///
 /// ```
 /// use trueform::prelude::*;
@@ -52,7 +52,7 @@ pub struct Sent<'c> {
 }
 
 impl<'c> Sent<'c> {
-    /// Nothing that the client wants to hear.
+    /// Returns a message that the client did not ask for and that is not sent.
     pub(super) fn nothing(exchange: &'c Arc<Exchange>) -> Self {
         Self {
             exchange,
@@ -81,18 +81,18 @@ impl<'c> Sent<'c> {
         }
     }
 
-    /// Whether the message was queued or may still be.
+    /// Returns whether the message was queued or may still be.
     pub(super) fn was_sent(&self) -> bool {
         self.was_sent
     }
 
-    /// Whether a newer report makes this one needless (N-1).
+    /// Returns whether a newer report makes this one unnecessary (N-1).
     fn is_outdated(&self) -> bool {
         self.progress
             .is_some_and(|progress| progress < self.exchange.progress_sent())
     }
 
-    /// Ready, but for one of [`YIELD_AFTER`] messages, which lets other tasks run first.
+    /// Is ready, except for one of [`YIELD_AFTER`] messages, which lets other tasks run first.
     fn poll_turn(&self, cx: &Context<'_>) -> Poll<()> {
         let unwaited = &self.exchange.later().unwaited;
         if unwaited.fetch_add(1, Ordering::Relaxed) < YIELD_AFTER {
@@ -121,7 +121,7 @@ impl Future for Sent<'_> {
             if this.refused.is_none() {
                 return this.poll_turn(cx);
             }
-            // Others may have been faster.
+            // Other senders may have used the room.
             if outbox.try_push(&mut this.refused, this.subject) == Err(NotQueued::Closed) {
                 this.refused = None;
             }
@@ -129,7 +129,7 @@ impl Future for Sent<'_> {
     }
 }
 
-/// A message that was refused and not awaited replaces a queued one about the same subject. Without such a message it is lost.
+/// A message that was refused and not awaited replaces a queued message about the same subject. If there is no such message, it is lost.
 impl Drop for Sent<'_> {
     fn drop(&mut self) {
         let Some(message) = self.refused.take() else {

@@ -1,8 +1,8 @@
-//! What became of a question to the user.
+//! The outcome of a question to the user.
 
 /// The answer of a user: given, declined, or neither.
 ///
-/// A refusal is an answer of its own. It is kept as the others are, so the user is not asked the same question again.
+/// A refusal is an answer too. It is kept like other answers, so the user is not asked the same question again.
 ///
 /// ```
 /// use trueform::Asked;
@@ -18,14 +18,14 @@
 pub enum Asked<T> {
     /// The user answered, and the answer fits the form.
     Accepted(T),
-    /// The user said no.
+    /// The user declined.
     Declined,
     /// The user dismissed the question without a choice.
     Cancelled,
 }
 
 impl<T> Asked<T> {
-    /// The answer, if there is one.
+    /// Returns the answer, if there is one.
     #[must_use]
     pub fn accepted(self) -> Option<T> {
         match self {
@@ -34,7 +34,7 @@ impl<T> Asked<T> {
         }
     }
 
-    /// The answer.
+    /// Returns the answer.
     ///
     /// # Errors
     /// What `otherwise` returns, if the user declined or dismissed the question.
@@ -42,19 +42,19 @@ impl<T> Asked<T> {
         self.accepted().ok_or_else(otherwise)
     }
 
-    /// Whether the user answered.
+    /// Returns whether the user answered.
     #[must_use]
     pub fn is_accepted(&self) -> bool {
         matches!(self, Self::Accepted(_))
     }
 
-    /// Whether the user declined or dismissed the question.
+    /// Returns whether the user declined or dismissed the question.
     #[must_use]
     pub fn is_refused(&self) -> bool {
         !self.is_accepted()
     }
 
-    /// Changes the answer, if there is one.
+    /// Applies `change` to the answer, if there is one.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> Asked<U> {
         match self {
             Self::Accepted(answer) => Asked::Accepted(change(answer)),

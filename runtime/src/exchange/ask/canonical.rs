@@ -1,4 +1,4 @@
-//! Params in one spelling, so that a client may write them in another way when it sends a request again.
+//! Params in a canonical form, so that a client may write them differently when it sends a request again.
 
 use std::{collections::HashSet, fmt};
 
@@ -9,9 +9,9 @@ use serde::{
 use serde_json::value::RawValue;
 use trueform_schema::Map;
 
-/// `params` in one spelling, without the members that differ from one round to the next: members are sorted, and numbers that are
-/// integers have no fraction. What cannot be read in full stays as it is, and so does what has an object with two members of one name:
-/// which of them counts is for the type to say that reads it.
+/// Returns `params` in a canonical form: without the members that differ between rounds, with sorted members, and without fractions of
+/// integral numbers. Text that cannot be read completely is not changed. Neither is text with an object that has two members of the same
+/// name, because the type that reads it decides which of them counts.
 pub(super) fn canonical(params: &str) -> String {
     let Ok(mut members) = serde_json::from_str::<Map<&RawValue>>(params) else {
         return params.to_owned();
@@ -42,7 +42,7 @@ pub(super) fn canonical(params: &str) -> String {
 /// 2^53: from there on different integers have the same float.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Whether no two different numbers in the place of those of `value` would be read as the same.
+/// Returns whether all numbers of `value` are exact: no two different numbers are read as the same number.
 fn is_exact(value: &serde_json::Value) -> bool {
     match value {
         serde_json::Value::Number(number) => {
@@ -56,12 +56,12 @@ fn is_exact(value: &serde_json::Value) -> bool {
     }
 }
 
-/// Whether no object in `text` has two members of one name.
+/// Returns whether no object in `text` has two members with the same name.
 fn is_unambiguous(text: &str) -> bool {
     serde_json::from_str::<Unambiguous>(text).is_ok()
 }
 
-/// Any value whose objects have each member once.
+/// Any value whose objects have no repeated members.
 struct Unambiguous;
 
 impl<'de> Deserialize<'de> for Unambiguous {
@@ -189,7 +189,7 @@ mod tests {
                 r#"{"a":1e3,"b":-0.0,"c":1.5,"d":18446744073709551615}"#,
                 r#"{"a":1000,"b":0,"c":1.5,"d":18446744073709551615}"#,
             ),
-            // Two of these would be the same float.
+            // Two of these are the same float.
             (
                 r#"{"a":[18446744073709551616,1.0]}"#,
                 r#"{"a":[18446744073709551616,1.0]}"#,

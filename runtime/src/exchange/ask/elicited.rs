@@ -9,10 +9,10 @@ use super::{Asked, FormSchema};
 use crate::exchange::Exchange;
 
 impl Exchange {
-    /// The answer `text` to an elicitation. `accepted` makes a value of the content of an accepted one.
+    /// Reads the answer `text` to an elicitation. `accepted` converts the content of an accepted answer to a value.
     ///
     /// # Errors
-    /// It does not have the form that the revision gives it, or `accepted` fails.
+    /// The answer does not have the form of the revision, or `accepted` fails.
     pub(crate) fn elicited<T>(
         &self,
         text: &str,
@@ -43,10 +43,10 @@ impl Exchange {
             .map_err(|problem| problem.under("/content"))
     }
 
-    /// The answer `text` to an elicitation, in the form that the revision gives it. The content of an accepted one is held to `form`.
+    /// Reads the answer `text` to an elicitation, in the form of the revision. The content of an accepted answer is checked against `form`.
     ///
     /// # Errors
-    /// It does not have that form, its action is not one of the three, or its content does not fit `form`.
+    /// The answer does not have that form, its action is not one of the three, or its content does not fit `form`.
     pub(crate) fn elicit_result(
         &self,
         text: &str,
@@ -64,8 +64,8 @@ impl Exchange {
     }
 }
 
-/// The decision of a user who refused. `None` for any other text.
-// a refusal has no content that would mean anything, so it counts whatever else the answer holds.
+/// Returns the decision of a user who refused. `None` for any other text.
+// the content of a refusal has no meaning, so the refusal counts whatever else the answer contains.
 fn refusal(text: &str) -> Option<ElicitAction> {
     #[derive(Deserialize)]
     struct Decision<'a> {

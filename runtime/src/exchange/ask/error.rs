@@ -10,44 +10,45 @@ use crate::{jsonrpc, needs::RequiredCapabilities};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum AskError {
-    /// The server cannot send this request or notification at the revision of the request that it serves, or cannot ask within
-    /// the result of a request of this method. Clients of 2026-07-28 are sent no requests; [`Context::ask`](crate::Context::ask)
-    /// and its like reach them, if the feature `ask` is on.
+    /// The server cannot send this request or notification at the revision of the request that it serves, or the result of a request of
+    /// this method cannot ask. Clients of 2026-07-28 get no requests; [`Context::ask`](crate::Context::ask) and similar methods reach them,
+    /// if the feature `ask` is enabled.
     //
     NotAtThisRevision,
-    /// The params cannot be expressed at the revision of this request, or the type has no form at any; the text says what is wrong.
+    /// The params cannot be expressed at the revision of this request, or the type has no form at any revision. The text says what is
+    /// wrong.
     NotAllowed(String),
-    /// The form of the type cannot be expressed at the revision of this request, only at others.
+    /// The form of the type cannot be expressed at the revision of this request, only at other revisions.
     // DEC-9
     NoForm {
         /// The revision of the request.
         revision: Revision,
-        /// What it lacks, naming the field.
+        /// What the revision lacks, with the name of the field.
         problem: String,
     },
-    /// The handler asks where nothing can be asked: in a spawned task, in a function that blocks, within a
-    /// [`once`](crate::Context::once), or under a key that it has used already. The text says what to do.
+    /// The handler asks where it must not ask: in a spawned task, in a function that blocks, within a [`once`](crate::Context::once), or
+    /// under a key that it has used already. The text says what to do.
     Misused(String),
-    /// The call has asked its client as often as it may, for new answers or for ones that fit; the limit is
+    /// The call has used all its rounds of questions to its client, including repeated questions. The limit is
     /// [`Server::ask_rounds`](crate::Server::ask_rounds).
     // T-11
     TooManyRounds(u32),
-    /// What [`once`](crate::Context::once) keeps does not fit into the state that goes with the questions; the limit is
+    /// The results that [`once`](crate::Context::once) keeps do not fit into the state that is sent with the questions. The limit is
     /// [`Server::ask_state`](crate::Server::ask_state).
     StateTooLarge {
-        /// The size of the results that are to be kept, in bytes of JSON.
+        /// The size of the results to keep, in bytes of JSON.
         bytes: usize,
-        /// The most that may be kept.
+        /// The limit, in bytes.
         limit: usize,
     },
-    /// The result of a [`once`](crate::Context::once) cannot be written as JSON, or what was kept of it is not of its type.
+    /// The result of a [`once`](crate::Context::once) cannot be written as JSON, or the kept result does not have its type.
     NotKept(String),
-    /// The store of the tasks did not take the question of a task, so that the client does not see it. The log has the reason.
+    /// The task store did not accept the question of a task, so the client does not see it. The log has the reason.
     // W-15
     NotStored,
-    /// The client has not said yet that it is ready, by `notifications/initialized`; until then it may only be pinged.
+    /// The client has not sent `notifications/initialized` yet. Until then, it may only be sent pings.
     TooSoon,
-    /// The client did not declare that it can do this.
+    /// The client did not declare the capability for this.
     // B-8
     NotDeclared(RequiredCapabilities),
     /// The client did not declare the extension that this belongs to.
@@ -59,11 +60,10 @@ pub enum AskError {
     Malformed(DecodeError),
     /// The client did not answer within the limit.
     TimedOut(Duration),
-    /// As many requests to clients as may be open are not answered yet; the limit is
-    /// [`Server::max_asks`](crate::Server::max_asks).
+    /// Too many requests to clients are open. The limit is [`Server::max_asks`](crate::Server::max_asks).
     TooMany(usize),
-    /// The client has disconnected, or does not read what it is sent, or no longer waits for the call; or the server stops, and takes
-    /// no more answers.
+    /// The client has disconnected, does not read its messages, or no longer waits for the call; or the server is stopping and accepts no
+    /// more answers.
     Gone,
 }
 

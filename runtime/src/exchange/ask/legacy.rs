@@ -1,4 +1,4 @@
-//! Questions to clients of the legacy era, which are requests.
+//! Questions to clients of the legacy era, which are sent as requests.
 
 use trueform_schema::{Conform, DecodeError, InputRequest, Json, ListRootsRequestParams, Method};
 
@@ -11,7 +11,7 @@ use crate::{
 };
 
 impl Context {
-    /// Sends `question` as a request and waits for the answer, as it came.
+    /// Sends `question` as a request and waits for the unchecked answer.
     pub(crate) async fn request_question(&self, question: &InputRequest) -> Result<Json, AskError> {
         match self.sent_question(question)?.await? {
             Settled::Result(result) => Ok(result),

@@ -1,4 +1,4 @@
-//! Steps of a call that are done once, however often the call is begun anew.
+//! Steps of a call that run only once, however often the call is restarted.
 
 use std::{future::Future, pin::pin};
 
@@ -9,17 +9,17 @@ use super::{AskError, Replay, place, replay::Use};
 use crate::exchange::Context;
 
 impl Context {
-    /// Does `step` once, and keeps its result for the time when the client has answered.
+    /// Runs `step` once, and keeps its result until the client has answered.
     ///
     /// A client of 2026-07-28 is asked within the result of the call, and sends the call again with the answers. So **the code
-    /// before a question runs again**, once for each round. What must not happen twice, a payment, a random choice, an
-    /// expensive search, belongs into a `once`: when the call is begun anew, its result is there already. Clients of the legacy era are
-    /// asked within the call, which is not begun anew; there `once` only does the step.
+    /// before a question runs again**, once for each round. Put what must not happen twice, such as a payment, a random choice or an
+    /// expensive search, into a `once`: when the call is restarted, its result is available already. Clients of the legacy era are asked
+    /// within the call, which is not restarted; there, `once` only runs the step.
     ///
-    /// The result travels with the question, sealed, so it is not kept in memory, and any process that has the key of the server goes
-    /// on with the call; the client can send it as often as it wants. The results of a call take at most
-    /// [`Server::ask_state`](crate::Server::ask_state) together with the answers. A call that asks while a step runs waits for the
-    /// step. A step whose future is dropped before it is done, such as by `select!`, is begun anew.
+    /// The sealed result is sent with the question, so it is not kept in memory, and any process that has the key of the server can
+    /// continue the call. The client can send it any number of times. [`Server::ask_state`](crate::Server::ask_state) limits the total size
+    /// of the results of a call and the answers. If a call asks while a step runs, the question waits for the step. If the future of a step
+    /// is dropped before it is done, for example by `select!`, the step is restarted.
     ///
     /// ```
     /// use serde_json::json;
@@ -59,8 +59,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// [`AskError::Misused`] for a key that another `once` of the call has, and outside of the call's own future;
-    /// [`AskError::NotKept`] and [`AskError::StateTooLarge`] for a result that cannot be kept. The step was done then.
+    /// [`AskError::Misused`] for a key that another `once` of the call uses, and outside of the call's own future; [`AskError::NotKept`]
+    /// and [`AskError::StateTooLarge`] for a result that cannot be kept. In this case, the step has run.
     pub async fn once<T, F>(&self, key: impl Into<String>, step: F) -> Result<T, AskError>
     where
         T: Serialize + DeserializeOwned,
@@ -69,7 +69,7 @@ impl Context {
         self.step(&key.into(), async { Ok(step.await) }).await
     }
 
-    /// As [`once`](Self::once), for a step that may fail. A failure is not kept: the step is done again with the next round.
+    /// Like [`once`](Self::once), for a step that may fail. A failure is not kept: the step runs again in the next round.
     ///
     /// # Errors
     /// The error of the step, and those of [`once`](Self::once).
@@ -138,7 +138,7 @@ fn keep<T: Serialize>(replay: &Replay, key: &str, value: &T, limit: usize) -> Re
     }
 }
 
-/// A step that runs.
+/// A running step.
 struct Running<'r>(&'r Replay);
 
 impl<'r> Running<'r> {

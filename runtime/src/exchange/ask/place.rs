@@ -1,7 +1,7 @@
-//! Where code runs: in the poll of which call.
+//! Tracks which call's poll the current code runs in.
 //!
-//! What a call asks by being polled is seen only when the driver of that call polls it. In a spawned task, or on a thread for work
-//! that blocks, nobody would look.
+//! A question of a call is noticed only when the driver of that call polls it. In a spawned task, or on a thread for blocking work, nothing
+//! would notice it.
 
 use std::{cell::Cell, sync::Arc};
 
@@ -24,24 +24,24 @@ pub(crate) fn polling<T>(exchange: &Arc<Exchange>, poll: impl FnOnce() -> T) -> 
     within(Arc::as_ptr(exchange).addr(), poll)
 }
 
-/// Does the work of a call that holds its thread. `work` must not panic.
+/// Does the work of a call that blocks its thread. `work` must not panic.
 pub(crate) fn blocking<T>(work: impl FnOnce() -> T) -> T {
     within(BLOCKING, work)
 }
 
 #[inline]
 fn within<T>(place: usize, code: impl FnOnce() -> T) -> T {
-    // A call may be polled within another: that of a server that a client in this process calls.
+    // A call may be polled within another call: a client in this process may call a server.
     let before = POLLED.replace(place);
     let value = code();
     POLLED.set(before);
     value
 }
 
-/// Whether the future of the call of `exchange` is what is polled here.
+/// Checks that the current code runs in the poll of the call of `exchange`.
 ///
 /// # Errors
-/// [`AskError::Misused`], which says what to do.
+/// [`AskError::Misused`], whose text says what to do.
 pub(super) fn check(exchange: &Arc<Exchange>, what: &str) -> Result<(), AskError> {
     let place = POLLED.get();
     if place == Arc::as_ptr(exchange).addr() {

@@ -1,4 +1,4 @@
-//! A question under a key, and its way to the client: the answer is there already, or the call waits for it.
+//! A question with its key, and how the client is asked: the answer exists already, or the call waits for it.
 
 use std::{
     future::Future,
@@ -20,8 +20,8 @@ use crate::{
 };
 
 impl Context {
-    /// Puts `question` to the client under `key`. `read` says whether an answer fits, which is JSON as it came: another one is asked for
-    /// if it does not.
+    /// Asks the client `question` under `key`. `read` reads the unchecked JSON of an answer. If the answer does not fit, the client is
+    /// asked again.
     pub(crate) async fn put<T>(
         &self,
         key: &str,
@@ -50,7 +50,7 @@ impl Context {
             }
             exchange.check_question(&question)?;
             replay.check_round(exchange.host.settings.ask.rounds)?;
-            // Unless the call becomes a task meanwhile, it is set aside now.
+            // Unless the call becomes a task meanwhile, it is suspended now.
             let open = OpenQuestion {
                 replay,
                 key,
@@ -67,7 +67,7 @@ impl Context {
     /// Asks until an answer fits, while the future that asks stays alive.
     ///
     /// # Errors
-    /// [`AskError::TooManyRounds`] if the call has asked as often as it may, whatever it asked.
+    /// [`AskError::TooManyRounds`] if the call has reached its limit of questions, of all kinds.
     async fn put_and_wait<T>(
         &self,
         claim: Claim<'_>,
@@ -95,7 +95,7 @@ impl Context {
             }
             let answer = match answer {
                 Ok(answer) => answer,
-                // It has been cut off the form of any answer.
+                // It does not have the form of any answer: the client is asked again.
                 Err(AskError::Malformed(problem)) => {
                     log_wrong(key, &problem);
                     continue;
@@ -113,17 +113,17 @@ impl Context {
     }
 }
 
-/// The answer to the question `key` that is there already. One that does not fit counts as none.
+/// Returns the answer to the question `key`, if it exists already. An answer that does not fit is ignored.
 ///
 /// # Errors
-/// [`AskError::Malformed`] if this request has brought one that does not have the form of any answer (T-10).
+/// [`AskError::Malformed`] if this request contains an answer that does not have the form of any answer (T-10).
 fn answered<T>(
     exchange: &Exchange,
     key: &str,
     read: impl Fn(&str) -> Result<T, DecodeError>,
 ) -> Result<Option<T>, AskError> {
     let replay = exchange.replay();
-    // An earlier answer counts before a new one: what was done since depends on it.
+    // An earlier answer has precedence over a new one, because later steps depend on it.
     let earlier = replay.lock().answers.get(key).cloned();
     if let Some(answer) = earlier {
         match read(answer.get()) {
@@ -170,21 +170,21 @@ fn log_wrong(key: &str, problem: &DecodeError) {
 }
 
 impl Exchange {
-    /// What this call has asked and done.
+    /// Returns what this call has asked and done.
     pub(crate) fn replay(&self) -> &Replay {
         self.later().replay.get_or_init(Box::default)
     }
 
-    /// The same, if it has asked or done anything.
+    /// Returns the same, if the call has asked or done anything.
     #[inline]
     pub(crate) fn has_replay(&self) -> Option<&Replay> {
         Some(self.later_if_any()?.replay.get()?)
     }
 
-    /// Whether `question` can be put to the client of this request.
+    /// Checks that the client of this request can be asked `question`.
     ///
     /// # Errors
-    /// The client did not declare what it would need (T-4, C-6, B-8), requests of this method cannot ask, or the revision does not
+    /// The client did not declare the required capability (T-4, C-6, B-8), requests of this method cannot ask, or the revision does not
     /// allow the question.
     pub(crate) fn check_question(&self, question: &InputRequest) -> Result<(), AskError> {
         let revision = self.revision();
@@ -210,7 +210,7 @@ impl Exchange {
         Ok(())
     }
 
-    /// Whether the result of this request may ask.
+    /// Returns whether the result of this request may ask.
     // T-1
     pub(super) fn may_ask(&self) -> bool {
         let method = Method::from_wire(self.method);
@@ -218,8 +218,8 @@ impl Exchange {
         rules.is_some_and(|rules| rules.input_required)
     }
 
-    /// What answers to questions are held to: the schema of the revision, whatever values other messages may have. What an author
-    /// acts on is not guessed.
+    /// Returns how answers to questions are checked: strictly, against the schema of the revision, whatever other messages may contain.
+    /// Authors act on these values, so they are not guessed.
     pub(crate) fn answers_held_to(&self) -> Inbound {
         let Inbound { leniencies, .. } = self.host.settings.incoming;
         Inbound {
@@ -232,7 +232,7 @@ impl Exchange {
     }
 }
 
-/// The method of `question`; `None` for one that no revision has.
+/// Returns the method of `question`; `None` for a question that no revision has.
 fn method_of(question: &InputRequest) -> Option<Method> {
     match question {
         InputRequest::Elicit(_) => Some(Method::Elicit),
@@ -242,7 +242,7 @@ fn method_of(question: &InputRequest) -> Option<Method> {
     }
 }
 
-/// The params of `question`, if it has any.
+/// Returns the params of `question`, if it has any.
 fn params_of(question: &InputRequest) -> Option<Json> {
     match question {
         InputRequest::Elicit(elicit) => Some(At::new(&elicit.params, Revision::LATEST).to_json()),
@@ -253,9 +253,9 @@ fn params_of(question: &InputRequest) -> Option<Json> {
     }
 }
 
-/// What a client must have declared to be asked `question` at `revision`.
+/// Returns what a client must have declared before it can be asked `question` at `revision`.
 fn needs(question: &InputRequest, revision: Revision) -> RequiredCapabilities {
-    // What no revision has cannot be declared; the gate refuses it.
+    // A question that no revision has cannot be declared; the gate refuses it.
     let Some(method) = method_of(question) else {
         return RequiredCapabilities::NONE;
     };
@@ -265,7 +265,7 @@ fn needs(question: &InputRequest, revision: Revision) -> RequiredCapabilities {
     RequiredCapabilities::of_request(method, params).and(context)
 }
 
-/// A question that waits. Ready when it has to be put in another way; dropped, it is taken back.
+/// A question that waits. It is ready when the question has to be asked in another way. Dropping it withdraws the question.
 struct OpenQuestion<'q> {
     replay: &'q Replay,
     key: &'q str,
@@ -297,8 +297,8 @@ impl Drop for OpenQuestion<'_> {
 }
 
 impl Context {
-    /// The answers that came with this request, by key, as they came: nothing was checked. For
-    /// [`InputRequired`](crate::InputRequired); what [`ask`](Self::ask) and its like return is checked.
+    /// Returns the unchecked answers that came with this request, by key. This is for [`InputRequired`](crate::InputRequired); what
+    /// [`ask`](Self::ask) and similar methods return is checked.
     #[must_use]
     pub fn input_responses(&self) -> Map<Json> {
         match self.0.has_replay() {
@@ -307,7 +307,7 @@ impl Context {
         }
     }
 
-    /// What [`InputRequired::state`](crate::InputRequired::state) set in the result that this request answers.
+    /// Returns the value that [`InputRequired::state`](crate::InputRequired::state) set in the result that this request answers.
     #[must_use]
     pub fn request_state(&self) -> Option<Json> {
         self.0.has_replay()?.lock().own.clone()

@@ -1,7 +1,7 @@
 //! What a call has asked and done so far: the answers and finished steps that it starts with, and the questions that it waits for.
 //!
-//! A call of the modern era that asks is begun anew when the answers come. What was answered is ready at once then, and what
-//! [`Context::once`](crate::Context::once) has done is not done again, so that it gets as far as it was and further.
+//! A call of the modern era that asks is restarted when the answers arrive. Answered questions are then ready at once, and steps that
+//! [`Context::once`](crate::Context::once) has run are not repeated. So the call reaches the point where it was, and continues.
 
 use std::{
     collections::HashSet,
@@ -19,11 +19,11 @@ pub(crate) struct Replay(Mutex<Progress>);
 
 #[derive(Default)]
 pub(super) struct Progress {
-    /// How many rounds of questions are over: results that asked, or questions that were answered one after the other.
+    /// The number of finished rounds of questions: results that asked, or questions that were answered one after the other.
     pub(super) round: u32,
-    /// The answers that came with this request, as they came.
+    /// The unchecked answers of this request.
     pub(super) given: Map<Json>,
-    /// Those that are kept, of this request and of earlier ones.
+    /// The kept answers, of this request and of earlier ones.
     pub(super) answers: Map<Json>,
     /// Those of `answers` that came with this request.
     pub(super) fresh: Vec<Box<str>>,
@@ -31,19 +31,19 @@ pub(super) struct Progress {
     pub(super) steps: Map<Json>,
     /// What the author wrote into the state.
     pub(super) own: Option<Json>,
-    /// What the state is bound to, once it is known.
+    /// What the state is bound to, when it is known.
     pub(super) bound: Option<Vec<u8>>,
     /// Keys of questions and of steps that are in use.
     asked: HashSet<Box<str>>,
     stepped: HashSet<Box<str>>,
     /// Questions without an answer, in the order in which they were asked.
     open: Vec<Open>,
-    /// Those that the call was set aside for.
+    /// The questions for which the call was suspended.
     pub(super) put: Map<InputRequest>,
     last_ticket: u64,
-    /// How many steps run.
+    /// The number of running steps.
     running: usize,
-    /// Whether the future of a step is polled.
+    /// Whether the future of a step is being polled.
     in_step: bool,
     /// A mistake of the author that ends the call.
     fault: Option<AskError>,
@@ -54,11 +54,11 @@ struct Open {
     ticket: u64,
     key: Box<str>,
     question: InputRequest,
-    /// Of the future that asks.
+    /// The waker of the future that asks.
     waker: Waker,
 }
 
-/// Why a call that waits is set aside.
+/// Why a waiting call is suspended.
 #[derive(Debug)]
 pub(crate) enum SetAside {
     /// It has asked.
@@ -82,7 +82,7 @@ pub(super) struct Round<'r> {
     number: u32,
 }
 
-/// A key in use. Dropped before it has its answer or its result, it is free again.
+/// A key in use. If it is dropped before it has its answer or its result, the key is free again.
 #[derive(Debug)]
 pub(super) struct Claim<'r> {
     replay: &'r Replay,
@@ -93,13 +93,13 @@ pub(super) struct Claim<'r> {
 
 impl Replay {
     pub(super) fn lock(&self) -> MutexGuard<'_, Progress> {
-        // Nothing of an author's runs under the lock.
+        // No code of an author runs under the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is to become of the call, which waits. `None` if it goes on.
+    /// Returns whether and why the waiting call is suspended. `None` if it continues.
     ///
-    /// A step that runs is waited for: dropped, it would be done again. The call's time limit still holds.
+    /// A running step is waited for, because a dropped step would be repeated. The call's time limit still applies.
     pub(crate) fn set_aside(&self) -> Option<SetAside> {
         let mut progress = self.lock();
         if let Some(fault) = progress.fault.take() {
@@ -108,17 +108,17 @@ impl Replay {
         if progress.open.is_empty() || progress.running != 0 || progress.asker.is_some() {
             return None;
         }
-        // The futures that ask are dropped next, and take back what is open.
+        // The futures that ask are dropped next, and would withdraw open questions.
         for open in std::mem::take(&mut progress.open) {
             progress.put.insert(open.key, open.question);
         }
         Some(SetAside::Asked)
     }
 
-    /// Takes `key` for a question or a step.
+    /// Reserves `key` for a question or a step.
     ///
     /// # Errors
-    /// The key is in use, or a step asks: mistakes of the author, which end the call even if it waits for something else.
+    /// The key is in use, or a step asks: these are mistakes of the author, which end the call even if it waits for something else.
     pub(super) fn claim(&self, of: Use, key: &str) -> Result<Claim<'_>, AskError> {
         let mut progress = self.lock();
         let problem = if of == Use::Question && progress.in_step {
@@ -153,10 +153,10 @@ impl Replay {
         Err(error)
     }
 
-    /// Whether the call may ask in one more round; `limit` is the number of rounds that it has.
+    /// Checks that the call may ask in one more round; `limit` is its maximum number of rounds.
     ///
     /// # Errors
-    /// It has asked in all of them.
+    /// All rounds are used.
     // T-11
     pub(super) fn check_round(&self, limit: u32) -> Result<(), AskError> {
         match self.lock().round < limit {
@@ -165,8 +165,8 @@ impl Replay {
         }
     }
 
-    /// Counts a question whose future stays alive while it waits. Questions that wait at the same time are one round, which is over
-    /// with the first of them that no longer waits: what is asked then may depend on the answer.
+    /// Counts a question whose future stays alive while it waits. Questions that wait at the same time are one round. The round ends with
+    /// the first of them that no longer waits, because later questions may depend on its answer.
     pub(super) fn begin_round(&self) -> Round<'_> {
         Round {
             replay: self,
@@ -174,12 +174,12 @@ impl Replay {
         }
     }
 
-    /// What the questions of this call go to, if it is not the result.
+    /// Returns the receiver of the questions of this call, if they are not part of the result.
     pub(super) fn asker(&self) -> Option<Arc<dyn Asker>> {
         self.lock().asker.clone()
     }
 
-    /// Sets what questions go to from now on, those that wait included.
+    /// Sets the receiver of questions from now on, including those that wait.
     pub(crate) fn set_asker(&self, asker: Arc<dyn Asker>) {
         let wakers: Vec<_> = {
             let mut progress = self.lock();
@@ -193,7 +193,7 @@ impl Replay {
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Notes that the client is asked `question`. A question of the same ticket is replaced.
+    /// Records that the client is asked `question`. A question of the same ticket is replaced.
     pub(super) fn ask(
         &self,
         ticket: Option<u64>,
@@ -219,12 +219,12 @@ impl Replay {
         ticket
     }
 
-    /// Takes a question back.
+    /// Withdraws a question.
     pub(super) fn take_back(&self, ticket: u64) {
         self.lock().open.retain(|open| open.ticket != ticket);
     }
 
-    /// A step begins. Until [`ended`](Self::ended) the call is not set aside.
+    /// Records that a step begins. Until [`ended`](Self::ended), the call is not suspended.
     pub(super) fn begun(&self) {
         self.lock().running += 1;
     }
@@ -233,7 +233,7 @@ impl Replay {
         self.lock().running -= 1;
     }
 
-    /// Polls a step. What `poll` asks is refused.
+    /// Polls a step. Questions within `poll` are refused.
     pub(super) fn polling_step<T>(&self, poll: impl FnOnce() -> T) -> T {
         struct Within<'r>(&'r Replay, bool);
         impl Drop for Within<'_> {
@@ -248,7 +248,7 @@ impl Replay {
 }
 
 impl Round<'_> {
-    /// Takes the round back: the question was not sent.
+    /// Withdraws the round, because the question was not sent.
     pub(super) fn was_not_asked(mut self) {
         self.number = 0;
     }
@@ -262,7 +262,7 @@ impl Drop for Round<'_> {
 }
 
 impl Claim<'_> {
-    /// The key stays in use until the call ends.
+    /// Keeps the key in use until the call ends.
     pub(super) fn settle(mut self) {
         self.is_settled = true;
     }
@@ -281,7 +281,7 @@ impl Drop for Claim<'_> {
     }
 }
 
-/// Without what the client has sent.
+/// Omits what the client has sent.
 impl std::fmt::Debug for Progress {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Progress")

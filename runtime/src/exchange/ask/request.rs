@@ -17,19 +17,19 @@ use crate::{
 };
 
 impl Context {
-    /// Sends a request to the client and waits for its answer, at most for the limit that
-    /// [`Server::ask_timeout`](crate::Server::ask_timeout) sets, which is five minutes by default. It ends earlier if the client
-    /// closes the stream of the call, cannot resume it, and its session is silent for [`MAX_SILENCE`](crate::MAX_SILENCE). A
-    /// request that is no longer waited for is cancelled. While it waits, the call does not count as one at work.
+    /// Sends a request to the client and waits for its answer, at most for the time that
+    /// [`Server::ask_timeout`](crate::Server::ask_timeout) sets, which is five minutes by default. The wait ends earlier if the client
+    /// closes the stream of the call, cannot resume it, and sends nothing in its session for [`MAX_SILENCE`](crate::MAX_SILENCE). If the
+    /// wait ends without an answer, the request is cancelled. While it waits, the call does not count as running.
     ///
-    /// This is the low-level form, for clients until 2025-11-25 only. Clients of 2026-07-28, which
-    /// [`Server::connect`](crate::Server::connect) makes by default, are sent no requests: the error is
-    /// [`AskError::NotAtThisRevision`]. [`ask`](Self::ask), [`sample`](Self::sample) and [`roots`](Self::roots) reach both.
+    /// This is the low-level form, only for clients until 2025-11-25. Clients of 2026-07-28, which
+    /// [`Server::connect`](crate::Server::connect) creates by default, get no requests: the error is [`AskError::NotAtThisRevision`].
+    /// [`ask`](Self::ask), [`sample`](Self::sample) and [`roots`](Self::roots) reach both.
     ///
-    /// The answers to elicitation, sampling and the question for roots are held to the schema of the revision, whatever
-    /// [`Server::lenient`](crate::Server::lenient) and [`Server::incoming`](crate::Server::incoming) let in elsewhere, and the content
-    /// of an accepted form to its `requestedSchema`. One that does not fit is [`AskError::Malformed`]; it is not asked for again. These
-    /// requests count as questions of the call, see [`Server::ask_rounds`](crate::Server::ask_rounds).
+    /// The answers to elicitation, sampling and the question for roots are checked against the schema of the revision, whatever
+    /// [`Server::lenient`](crate::Server::lenient) and [`Server::incoming`](crate::Server::incoming) accept elsewhere. The content of an
+    /// accepted form is checked against its `requestedSchema`. An answer that does not fit is [`AskError::Malformed`]; the client is not
+    /// asked again. These requests count as questions of the call, see [`Server::ask_rounds`](crate::Server::ask_rounds).
     ///
     /// ```
     /// use serde_json::json;
@@ -83,7 +83,7 @@ impl Context {
         self.request_within::<R>(params, limit).await
     }
 
-    /// As [`request`](Self::request), with a time limit of its own.
+    /// Like [`request`](Self::request), with its own time limit.
     ///
     /// # Errors
     /// As [`request`](Self::request).
@@ -127,10 +127,10 @@ impl Context {
         }
     }
 
-    /// The result `text` of a request to the client.
+    /// Reads the result `text` of a request to the client.
     ///
     /// # Errors
-    /// It does not have the form of one, or a rule of the method forbids it.
+    /// The text is not a valid result, or a rule of the method forbids it.
     fn decoded<R: AnyRequest>(&self, text: &str) -> Result<R::Result, DecodeError> {
         let (exchange, revision) = (&self.0, self.0.revision());
         let core = Method::from_wire(R::METHOD);
@@ -147,9 +147,9 @@ impl Context {
 
     /// Sends a notification that belongs to this request, such as one of an extension. It arrives before the response.
     ///
-    /// Never waits: when a client reads too slowly, notifications are dropped. Progress and log messages have methods of
-    /// their own, [`Context::progress`] and [`Context::log`], which keep the rules that they have. A client of 2026-07-28 hears
-    /// of changes through its subscriptions only.
+    /// Never waits: if a client reads too slowly, notifications are dropped. For progress and log messages, use [`Context::progress`] and
+    /// [`Context::log`], which follow the rules of these messages. A client of 2026-07-28 is notified of changes only through its
+    /// subscriptions.
     ///
     /// # Errors
     /// [`AskError::NotAtThisRevision`] if the server does not send it at the revision of this request,
@@ -177,7 +177,7 @@ impl Context {
         }
     }
 
-    /// Whether the client declared the extension `identifier`.
+    /// Checks that the client declared the extension `identifier`.
     fn check_extension(&self, identifier: Option<&'static str>) -> Result<(), AskError> {
         let declared = self.0.peer().capabilities.extensions.as_ref();
         match identifier {
@@ -228,7 +228,7 @@ impl Context {
             }
             gate::let_question_out(policy, core, written.get()).map_err(AskError::NotAllowed)?;
         }
-        // The client does not read what belongs to a request that is over.
+        // The client does not read messages of a request that has ended.
         if !exchange.is_open() {
             return Err(AskError::Gone);
         }
@@ -245,7 +245,7 @@ impl Context {
     }
 }
 
-/// Whether a request of `method` asks the client for something: the author acts on what it answers.
+/// Returns whether a request of `method` asks the client for something, so that the author acts on the answer.
 fn is_question(method: Option<Method>) -> bool {
     matches!(
         method,
@@ -253,7 +253,7 @@ fn is_question(method: Option<Method>) -> bool {
     )
 }
 
-/// How the notification `method` of the core is sent, if not by [`Context::notify`].
+/// Returns how the notification `method` of the core is sent, if not by [`Context::notify`].
 // M-4, N-2, U-2
 fn other_way(method: &str, revision: Revision) -> Option<&'static str> {
     match Method::from_wire(method).filter(|method| method.rules(revision).is_some())? {
@@ -261,7 +261,7 @@ fn other_way(method: &str, revision: Revision) -> Option<&'static str> {
         Method::LoggingMessage => Some("`Context::log` sends it"),
         Method::Cancelled => Some("the server sends it where it gives a request up"),
         _ if revision.era() == Era::Modern => Some("it goes to subscriptions"),
-        // B-8: only for what the server declared, and to all that may hear of it.
+        // B-8: only for what the server declared, and to all clients that may be notified.
         Method::ToolListChanged
         | Method::PromptListChanged
         | Method::ResourceListChanged

@@ -3,13 +3,13 @@
 use serde::Serialize;
 use trueform_schema::{InputRequest, Json, Map};
 
-/// A result that asks the client for input, for authors who keep track of the rounds themselves; [`Context::ask`](crate::Context::ask)
-/// does that for all others.
+/// A result that asks the client for input, for authors who manage the rounds themselves. [`Context::ask`](crate::Context::ask) manages
+/// them automatically.
 ///
-/// A tool, prompt or resource returns it in place of its result. The client sends the request again with the answers, which
-/// [`Context::input_responses`](crate::Context::input_responses) has, as they came and unchecked, and
-/// [`Context::request_state`](crate::Context::request_state) has the state. The state is sealed on its way: clients neither read nor
-/// change it. Only clients of 2026-07-28 can be asked like this; others get an error.
+/// A tool, prompt or resource returns it in place of its result. The client sends the request again with the answers.
+/// [`Context::input_responses`](crate::Context::input_responses) returns the unchecked answers, and
+/// [`Context::request_state`](crate::Context::request_state) returns the state. The state is sealed: clients can neither read nor change
+/// it. Only clients of 2026-07-28 can be asked in this way; others get an error.
 ///
 /// ```
 /// use trueform::{InputRequired, prelude::*, schema::ListRootsRequest, tool::IntoToolResult};
@@ -38,7 +38,7 @@ pub struct InputRequired {
 }
 
 impl InputRequired {
-    /// A result without questions. Sent like this, the client only sends the request again.
+    /// Creates a result without questions. If it is sent without any, the client only sends the request again.
     pub fn new() -> Self {
         Self::default()
     }
@@ -56,8 +56,8 @@ impl InputRequired {
         self
     }
 
-    /// Sets what [`Context::request_state`](crate::Context::request_state) has when the client sends the request again. A value that
-    /// serde cannot write as JSON is left out, and the log says so.
+    /// Sets the value that [`Context::request_state`](crate::Context::request_state) returns when the client sends the request again. A
+    /// value that serde cannot write as JSON is left out, and the log reports it.
     ///
     /// ```
     /// use trueform::{InputRequired, schema::ListRootsRequest};
@@ -74,7 +74,7 @@ impl InputRequired {
         self
     }
 
-    /// What is asked.
+    /// Returns the questions.
     pub(crate) fn questions(&self) -> impl Iterator<Item = &InputRequest> {
         self.questions.iter().map(|(_, question)| question)
     }

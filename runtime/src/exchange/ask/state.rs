@@ -1,7 +1,7 @@
-//! The state of a call that goes to the client with the questions, and comes back with the answers.
+//! The state of a call, which is sent to the client with the questions and returned with the answers.
 //!
-//! It is sealed and bound to what it was made for, so any process with the key can go on with the call, and nobody else can use or
-//! change it (T-8, T-9).
+//! It is sealed and bound to the call that it was created for. So any process with the key can continue the call, and others can neither
+//! use nor change the state (T-8, T-9).
 
 use std::{
     sync::Arc,
@@ -20,19 +20,19 @@ use crate::{
     jsonrpc::{self, ErrorDetail},
 };
 
-/// JSON pointers to the members that come back.
+/// JSON pointers to the members that the client returns.
 const STATE: &str = "/params/requestState";
 pub(crate) const RESPONSES: &str = "/params/inputResponses";
 
-/// What is kept of a call between two requests.
+/// The data of a call that is kept between two requests.
 #[derive(Serialize, Deserialize)]
 struct Kept {
-    /// How many results have asked.
+    /// The number of results that have asked.
     round: u32,
-    /// Milliseconds since 1970 from which on it no longer counts.
+    /// When it expires, in milliseconds since 1970.
     until: u64,
-    /// The keys of the questions that go with it. An answer to one of them is kept, even if the call does not come to the question
-    /// before it is set aside again.
+    /// The keys of the questions that are sent with it. An answer to one of them is kept, even if the call does not reach the question
+    /// before it is suspended again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     asked: Vec<Box<str>>,
     #[serde(default, skip_serializing_if = "Map::is_empty")]
@@ -44,7 +44,7 @@ struct Kept {
     own: Option<Json>,
 }
 
-/// What a request brings back.
+/// The answers and the state of a request.
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Brought {
@@ -60,10 +60,11 @@ struct Message<'a> {
     params: &'a RawValue,
 }
 
-/// What `message`, which a request was read from, brings. Its params were read as a whole before, and are judged again here.
+/// Reads the answers and the state from `message`, the text of a request. Its params were read completely before, and are checked again
+/// here.
 ///
 /// # Errors
-/// What is wrong with them.
+/// The problem with the params.
 fn brought(message: &[u8]) -> Result<Brought, ErrorDetail> {
     let params = match serde_json::from_slice::<Message<'_>>(message) {
         Ok(message) => message.params.get(),
@@ -77,10 +78,10 @@ fn brought(message: &[u8]) -> Result<Brought, ErrorDetail> {
 }
 
 impl Exchange {
-    /// Takes the answers and the state that `message`, which this request was read from, brings.
+    /// Takes the answers and the state from `message`, the text of this request.
     ///
     /// # Errors
-    /// -32602 for answers and states without their form, and for a state that cannot be opened or has expired.
+    /// -32602 for malformed answers and states, and for a state that cannot be opened or has expired.
     #[cold]
     pub(crate) fn resume(self: &Arc<Self>, message: &[u8]) -> Result<(), ErrorObject> {
         // The legacy era has neither member.
@@ -94,7 +95,7 @@ impl Exchange {
         // DEC-6
         progress.given = given.filter(|(_, answer)| !answer.is_null()).collect();
         let Some(state) = brought.request_state else {
-            // Answers without a state are those to the questions of the first round.
+            // Answers without a state belong to the questions of the first round.
             progress.round = u32::from(!progress.given.is_empty());
             return Ok(());
         };
@@ -138,17 +139,17 @@ impl Exchange {
         Ok(kept)
     }
 
-    /// Keeps `message`, which this request was read from, if the call may ask when it is gone.
+    /// Keeps `message`, the text of this request, if the call may ask after the text is dropped.
     pub(crate) fn keep_message(&self, message: &[u8]) {
         if self.revision().era() == Era::Modern && self.may_ask() {
             let _ = self.later().message.set(message.into());
         }
     }
 
-    /// The result that asks what the call was set aside for. `message` is what the request was read from, as long as it is there.
+    /// Returns the result with the questions for which the call was suspended. `message` is the text of the request, if it still exists.
     ///
     /// # Errors
-    /// -32602 if the answers that came are too large to be kept, -32603 if something else is.
+    /// -32602 if the answers that came are too large to be kept, -32603 if other data is too large.
     #[cold]
     pub(crate) fn questions(
         &self,
@@ -159,10 +160,10 @@ impl Exchange {
         self.required(&mut progress, questions, message)
     }
 
-    /// The result that asks what the author put together.
+    /// Returns the result with the author's own questions.
     ///
     /// # Errors
-    /// As [`questions`](Self::questions); -32603 if the call has asked as often as it may.
+    /// As [`questions`](Self::questions); -32603 if the call has reached its limit of rounds.
     #[cold]
     pub(crate) fn required_input(
         &self,
@@ -228,11 +229,11 @@ impl Exchange {
         Ok(result)
     }
 
-    /// What the state of a request is bound to, which was read from `message`: the server, the caller, the method, and the params.
+    /// Returns what the state of the request with the text `message` is bound to: the server, the caller, the method, and the params.
     fn bound(&self, message: &[u8]) -> Vec<u8> {
         let mut bound = Vec::with_capacity(256);
         let mut part = |text: Option<&str>| {
-            // Each with its length, so that none can be taken for a part of its neighbour.
+            // Each part has its length, so that it cannot be confused with a part of its neighbour.
             let text = text.map_or(&b"-"[..], str::as_bytes);
             bound.extend_from_slice(&text.len().to_le_bytes());
             bound.extend_from_slice(text);
@@ -266,7 +267,7 @@ fn too_large(kept: &Kept, fresh: &[Box<str>], bytes: usize, limit: usize) -> Err
         .filter_map(|key| Some((kept.answers.get(key)?.get().len(), key)));
     let answers: usize = sized.clone().map(|(bytes, _)| bytes).sum();
     match sized.max() {
-        // Without what this request brought, it would be fine.
+        // Without the answers of this request, the state would fit.
         Some((size, key)) if bytes.saturating_sub(answers) <= limit => {
             let pointer = format!("{RESPONSES}/{}", pointer::escape(key));
             jsonrpc::invalid_params(
@@ -295,7 +296,7 @@ fn too_large(kept: &Kept, fresh: &[Box<str>], bytes: usize, limit: usize) -> Err
 }
 
 fn now() -> u64 {
-    // Before 1970 nothing has expired.
+    // If the clock is before 1970, nothing has expired.
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, millis)

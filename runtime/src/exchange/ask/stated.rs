@@ -1,4 +1,4 @@
-//! What a question that an author wrote says of its own answer, which the answer is held to beside the schema of the revision.
+//! What an author's question requires of its answer. The answer is checked against this, and against the schema of the revision.
 
 use std::any::Any;
 
@@ -17,10 +17,10 @@ pub(crate) struct FormSchema {
 }
 
 impl FormSchema {
-    /// The schema that the clients of `revision` see in `params`; `None` if they do not ask for a form.
+    /// Returns the schema that the clients of `revision` see in `params`; `None` if `params` do not ask for a form.
     ///
     /// # Errors
-    /// [`AskError::NotAllowed`] for a schema that nothing can be held to: its answers would reach the author unchecked.
+    /// [`AskError::NotAllowed`] for a schema that answers cannot be checked against: they would reach the author unchecked.
     #[cold]
     pub(crate) fn of(
         params: &ElicitRequestParams,
@@ -43,10 +43,10 @@ impl FormSchema {
         }
     }
 
-    /// Holds the content of `answer` to the schema, if the user accepted the form. Without content, no field is filled in.
+    /// Checks the content of `answer` against the schema, if the user accepted the form. Without content, no field is filled in.
     ///
     /// # Errors
-    /// The first way in which it does not fit; the pointer is relative to the result.
+    /// The first violation; the pointer is relative to the result.
     //
     pub(crate) fn check(&self, answer: &ElicitResult) -> Result<(), DecodeError> {
         if answer.action != ElicitAction::Accept {
@@ -61,7 +61,7 @@ impl FormSchema {
         };
         let (pointer, problem) = match violations.iter().next() {
             Some(first) => {
-                // Not the value, which is a user's.
+                // Without the value, which is the user's data.
                 let found = first.found.for_log();
                 let problem = format!("expected {}, found {found}", first.expected);
                 (&*first.pointer, problem)
@@ -72,16 +72,16 @@ impl FormSchema {
     }
 }
 
-/// What the params of a request say of its result.
+/// What the params of a request require of its result.
 #[derive(Default)]
 pub(super) struct Stated {
     form: Option<FormSchema>,
-    /// Whether a task may be the answer, of which the result is fetched later.
+    /// Whether the answer may be a task, whose result is fetched later.
     as_task: bool,
 }
 
 impl Stated {
-    /// What `params` say of the result, if they are those of a question.
+    /// Returns what `params` require of the result, if they belong to a question.
     ///
     /// # Errors
     /// As [`FormSchema::of`].
@@ -103,10 +103,10 @@ impl Stated {
         })
     }
 
-    /// Holds `result` to it, which the client answered with.
+    /// Checks `result`, the client's answer, against the requirements.
     ///
     /// # Errors
-    /// What does not fit; the pointer is relative to the result.
+    /// The violation; the pointer is relative to the result.
     pub(super) fn check(&self, result: &dyn Any) -> Result<(), DecodeError> {
         let is_task = match result.downcast_ref::<ElicitOutcome>() {
             Some(ElicitOutcome::Complete(answer)) => {
