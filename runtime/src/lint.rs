@@ -30,14 +30,14 @@ pub use self::{
 /// [`AsWritten`](Self::AsWritten) for those of a [`DynamicTool`](crate::DynamicTool).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
-    /// As the author or the Rust types have it, with `properties` at the root of an input schema.
+    /// As the author or the Rust types define it, with `properties` at the root of an input schema.
     AsWritten,
     /// Rewritten by [`portable`], for clients that support less.
     Portable,
 }
 
 impl Profile {
-    /// The form in which this profile advertises `schema`. Except for `null` in input schemas, it accepts the same values; see
+    /// Returns the form in which this profile advertises `schema`. Except for `null` in input schemas, it accepts the same values; see
     /// [`portable`].
     #[must_use]
     pub fn apply(self, schema: &Value, position: Position) -> Cow<'_, Value> {

@@ -1,4 +1,4 @@
-//! What is known of clients: the one table that the findings of the lint come from.
+//! The known limits of clients: the table that all findings of the lint come from.
 
 /// A limit of a client, and where it was reported.
 #[non_exhaustive]
@@ -33,7 +33,7 @@ const fn fact(
     }
 }
 
-/// Every client that does what the specification says.
+/// Every client that follows the specification.
 const ALL: &str = "every client that follows the specification";
 
 /// All facts, by rule.
@@ -84,7 +84,7 @@ pub const FACTS: &[Fact] = &[
     fact("form-rule", ALL, "shows and checks the formats `email`, `uri`, `date` and `date-time` only, and no patterns", "2025-11-25", "specification, Elicitation"),
 ];
 
-/// The clients that a rule concerns.
+/// Returns the clients that a rule concerns.
 pub(super) fn clients(code: &str) -> Vec<&'static str> {
     let facts = FACTS.iter().filter(|fact| fact.code == code);
     facts.map(|fact| fact.client).collect()

@@ -1,5 +1,5 @@
-//! Writes out what a schema leaves unsaid, and in the keywords that all clients know: `properties`, `items`, inclusive bounds. It
-//! accepts the same values.
+//! Writes out what a schema implies, with the keywords that all clients know: `properties`, `items`, inclusive bounds. It accepts the same
+//! values.
 
 use serde_json::{Map, Number, Value, json};
 
@@ -33,7 +33,7 @@ pub(super) fn complete(schema: &mut Value) {
     });
 }
 
-/// Whether `type` lists `name`.
+/// Returns whether `type` lists `name`.
 pub(super) fn allows(members: &Map<String, Value>, name: &str) -> bool {
     match members.get("type") {
         Some(Value::Array(types)) => types.iter().any(|listed| listed == name),
@@ -42,7 +42,8 @@ pub(super) fn allows(members: &Map<String, Value>, name: &str) -> bool {
     }
 }
 
-/// Applies `change` to a schema and those in it, the outer ones first. Schemas nested deeper than the compiler takes are left out.
+/// Applies `change` to a schema and those in it, the outer ones first. Schemas that are nested deeper than the compiler accepts are left
+/// out.
 pub(super) fn each(
     schema: &mut Value,
     depth: usize,
@@ -70,7 +71,7 @@ pub(super) fn each(
     }
 }
 
-/// Whether a schema in `schema` has the `keyword`.
+/// Returns whether a schema in `schema` has the `keyword`.
 fn mentions(schema: &Value, keyword: &str, depth: usize) -> bool {
     let Some(members) = schema.as_object().filter(|_| depth < MAX_SCHEMA_DEPTH) else {
         return false;
@@ -93,10 +94,11 @@ fn insert_after(members: &mut Map<String, Value>, place: &str, keyword: &str, va
     members.shift_insert(after, keyword.to_owned(), value);
 }
 
-/// Largest float that is a whole number exactly and has neighbours that are.
+/// The largest float that is exactly a whole number and whose neighbours are too.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
-/// Writes the bound `exclusive` of integers as `inclusive`, one `step` away. A bound whose neighbour 64 bits do not hold stays.
+/// Writes the bound `exclusive` of integers as `inclusive`, one `step` away. A bound whose neighbour does not fit into 64 bits is not
+/// changed.
 fn make_inclusive(members: &mut Map<String, Value>, exclusive: &str, inclusive: &str, step: i128) {
     let bound = |keyword: &str| members.get(keyword).and_then(Value::as_number);
     let Some(nearest) = bound(exclusive).and_then(|bound| neighbour(bound, step)) else {
@@ -118,7 +120,7 @@ fn make_inclusive(members: &mut Map<String, Value>, exclusive: &str, inclusive: 
     members.shift_remove(exclusive);
 }
 
-/// The first integer beyond `bound` in the direction of `step`.
+/// Returns the first integer beyond `bound` in the direction of `step`.
 fn neighbour(bound: &Number, step: i128) -> Option<i128> {
     match bound.as_i128() {
         Some(bound) => bound.checked_add(step),
@@ -129,7 +131,7 @@ fn neighbour(bound: &Number, step: i128) -> Option<i128> {
     }
 }
 
-/// `bound`, or the first integer beyond it if it is not whole.
+/// Returns `bound`, or the first integer beyond it if it is not whole.
 fn at_or_beyond(bound: &Number, step: i128) -> Option<i128> {
     if let Some(bound) = bound.as_i128() {
         return Some(bound);
@@ -211,7 +213,7 @@ mod tests {
                 json!({"exclusiveMaximum": u64::MAX}),
                 r#","maximum":18446744073709551614"#,
             ),
-            // No 64 bits hold the neighbours of these.
+            // The neighbours of these do not fit into 64 bits.
             (
                 json!({"exclusiveMinimum": u64::MAX}),
                 r#","exclusiveMinimum":18446744073709551615"#,

@@ -1,4 +1,4 @@
-//! Writes schemas of draft-07 in 2020-12, where that means the same.
+//! Writes schemas of draft-07 in 2020-12, if the meaning is the same.
 
 use serde_json::{Map, Value};
 
@@ -8,7 +8,7 @@ use crate::check::{
     positions::{Holds, holds, is_annotation},
 };
 
-/// Whether the schema is one of 2020-12, which is also the dialect of schemas that name none.
+/// Returns whether the schema is one of 2020-12, which is also the dialect of schemas that name no dialect.
 pub(super) fn is_default_dialect(schema: &Value) -> bool {
     match schema.get("$schema").and_then(Value::as_str) {
         Some(name) => name.contains("json-schema.org/draft/2020-12/"),
@@ -16,7 +16,7 @@ pub(super) fn is_default_dialect(schema: &Value) -> bool {
     }
 }
 
-/// Whether `name` is that of draft-07.
+/// Returns whether `name` is that of draft-07.
 pub(super) fn is_draft_07(name: &str) -> bool {
     name.contains("json-schema.org/draft-07/")
 }
@@ -37,8 +37,8 @@ const LATER: [&str; 12] = [
     "unevaluatedProperties",
 ];
 
-/// A schema that names draft-07 as one of 2020-12, without `$schema`. `None` if it names another dialect or none, or if its meaning
-/// would change.
+/// Returns a schema that names draft-07 as a schema of 2020-12, without `$schema`. `None` if it names another dialect or none, or if its
+/// meaning would change.
 pub(super) fn in_2020_12(schema: &Value) -> Option<Value> {
     if !schema.get("$schema")?.as_str().is_some_and(is_draft_07) {
         return None;
@@ -62,7 +62,7 @@ fn rewritten(root: &Value, schema: &Value, depth: usize) -> Option<Value> {
     }
     if let Some(reference) = members.get("$ref") {
         let fragment = own_fragment(root, reference.as_str()?)?;
-        // Pointers through keywords that get other names would lead nowhere.
+        // Pointers through renamed keywords would not lead to any schema.
         if ["/items/", "/additionalItems", "/dependencies/"]
             .iter()
             .any(|renamed| fragment.contains(renamed))
@@ -102,7 +102,7 @@ fn rewritten(root: &Value, schema: &Value, depth: usize) -> Option<Value> {
         };
         let is_tuple = members.get("items").is_some_and(Value::is_array);
         match (keyword.as_str(), value) {
-            // An `$id` of this form is an anchor there.
+            // In draft-07, an `$id` of this form is an anchor.
             ("$id", value) => {
                 let (keyword, value) = match anchor {
                     Some(name) => ("$anchor", name.into()),

@@ -1,8 +1,8 @@
-//! Whether no value fits two of several schemas.
+//! Checks that no value fits two of several schemas.
 
 use serde_json::{Map, Value};
 
-/// Whether it can be seen that no value fits two of `schemas`.
+/// Returns whether it is evident that no value fits two of `schemas`.
 pub(super) fn are_disjoint(schemas: &[Value]) -> bool {
     schemas.iter().enumerate().all(|(i, one)| {
         let rest = &schemas[i + 1..];
@@ -49,7 +49,8 @@ fn have_no_common_literal(one: &Map<String, Value>, other: &Map<String, Value>) 
     !one.iter().any(|a| other.contains(a))
 }
 
-/// The only values that fit, if they are strings, booleans or null. Numbers and containers may be equal and written differently.
+/// Returns the only values that fit, if they are strings, booleans or null. Numbers and containers may be equal even if they are written
+/// differently.
 fn literals(schema: &Map<String, Value>) -> Option<Vec<&Value>> {
     let values = match (schema.get("const"), schema.get("enum")) {
         (Some(only), _) => vec![only],
@@ -60,7 +61,7 @@ fn literals(schema: &Map<String, Value>) -> Option<Vec<&Value>> {
     values.iter().all(simple).then_some(values)
 }
 
-/// Whether there is a property that both require, with other values.
+/// Returns whether there is a property that both require, with other values.
 fn differ_in_a_property(one: &Map<String, Value>, other: &Map<String, Value>) -> bool {
     if !is_of_objects(one) || !is_of_objects(other) {
         return false;
@@ -77,7 +78,7 @@ fn differ_in_a_property(one: &Map<String, Value>, other: &Map<String, Value>) ->
     })
 }
 
-/// Whether `closed` allows no property that `other` requires.
+/// Returns whether `closed` allows no property that `other` requires.
 fn refuses_what_is_required(closed: &Map<String, Value>, other: &Map<String, Value>) -> bool {
     let properties = closed.get("properties").and_then(Value::as_object);
     let is_closed = closed.get("additionalProperties") == Some(&Value::Bool(false))
@@ -88,7 +89,7 @@ fn refuses_what_is_required(closed: &Map<String, Value>, other: &Map<String, Val
         && required(other).any(|name| !properties.is_some_and(|own| own.contains_key(name)))
 }
 
-/// Whether other values than objects do not fit, to which `properties` and `required` do not apply.
+/// Returns whether only objects fit. `properties` and `required` do not apply to other values.
 fn is_of_objects(schema: &Map<String, Value>) -> bool {
     schema.get("type").is_some_and(|name| name == "object")
 }
@@ -131,7 +132,7 @@ mod tests {
                 json!([only("a"), {"type": "object", "required": ["a"]}]),
                 false,
             ),
-            // Other values than objects have no properties.
+            // Values other than objects have no properties.
             (json!([only("a"), {"required": ["b"]}]), false),
             (json!([{"$ref": "#"}, {"type": "null"}]), false),
             (json!([true]), true),

@@ -17,7 +17,7 @@ use crate::check::{
     positions::{Holds, holds},
 };
 
-/// The problems of known clients with a schema, in document order; empty if all of them accept it.
+/// Returns the problems of known clients with a schema, in document order; empty if all of them accept it.
 ///
 /// ```
 /// use trueform::lint::{Position, lint, portable};
@@ -182,7 +182,7 @@ impl Lint<'_> {
     }
 
     fn reference(&mut self, target: &str, at: String) {
-        // The document by its own name: its reader has it already, and fetches nothing.
+        // The document's own name: the reader already has the document, and fetches nothing.
         if self.root.get("$id").and_then(Value::as_str) == Some(target) {
             return;
         }
@@ -199,7 +199,7 @@ impl Lint<'_> {
         }
     }
 
-    /// The model services behind clients get the input schema only.
+    /// The model services behind clients get only the input schema.
     fn limits_of_models(&mut self, members: &Map<String, Value>, pointer: &str) {
         let mut add = |code, keyword: &str, reason: String| {
             let at = match keyword {
@@ -233,7 +233,7 @@ impl Lint<'_> {
     }
 }
 
-/// The keyword by which a schema allows `null` besides other values, or nothing but `null`.
+/// Returns the keyword by which a schema allows `null` besides other values, or nothing but `null`.
 fn keyword_with_null(members: &Map<String, Value>) -> Option<&'static str> {
     let lists_null = |keyword: &str| {
         let list = members.get(keyword).and_then(Value::as_array);
@@ -329,8 +329,8 @@ mod tests {
             Input,
             &[("dialect", "/$schema")],
         );
-        // Issue 9, §1: a reference to the document's own `$id`, as written, is not a finding. Any other spelling of it is one, and so is a
-        // reference to a part.
+        // Issue 9, §1: a reference to the document's own `$id`, as written, is not a finding. Another spelling of it is a finding, and so
+        // is a reference to a part.
         let document = json!({"$id": "https://example.com/s", "type": "object", "properties": {
             "a": {"$ref": "https://example.com/s"}, "b": {"$ref": "https://example.com/s#"}, "c": {"$ref": "#"},
             "d": {"$ref": "https://example.com/s#/properties/a"}, "e": {"$ref": "https://example.com/t"}}});
@@ -392,7 +392,7 @@ mod tests {
                 ("unknown-format", "/properties/time/format"),
             ],
         );
-        // Models do not see it.
+        // Models do not see the output schema.
         check(
             &schema,
             Position::Output,

@@ -24,7 +24,7 @@ const FORMATS: [&str; 18] = [
     "zoned-date-time",
 ];
 
-/// The `format` of a schema, if only schemars writes it. None of them restricts a value, because nothing here knows them.
+/// Returns the `format` of a schema, if only schemars writes it. None of them restricts a value, because the checks do not know them.
 pub(super) fn foreign_format(members: &Map<String, Value>) -> Option<&str> {
     let format = members.get("format")?.as_str()?;
     FORMATS.contains(&format).then_some(format)

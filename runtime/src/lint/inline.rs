@@ -35,8 +35,8 @@ fn is_empty_beside_parts(members: &Map<String, Value>, keyword: &str) -> bool {
             .any(|part| members.contains_key(*part))
 }
 
-/// `schema` without references, except for recursive ones, and with booleans as objects and the root's combinators merged. `None` if
-/// moving subschemas is not safe, or if the result would be too large.
+/// Returns `schema` without references, except for recursive ones, and with booleans as objects and the root's combinators merged. `None`
+/// if moving subschemas is not safe, or if the result would be too large.
 pub(super) fn inlined(schema: &Value) -> Option<Value> {
     if !is_default_dialect(schema) {
         return None;
@@ -83,7 +83,7 @@ struct Rewrite<'v> {
 }
 
 impl<'v> Rewrite<'v> {
-    /// The root, of which clients expect `type` and `properties`: its own reference is inlined even if it recurses.
+    /// Inlines the root, in which clients expect `type` and `properties`: its own reference is inlined even if it recurses.
     fn root(&mut self, schema: &'v Value) -> Option<Value> {
         let reference = schema.get("$ref").and_then(Value::as_str);
         let mut root = match reference.filter(|reference| self.recursive.contains(reference)) {
@@ -215,7 +215,7 @@ impl<'v> Rewrite<'v> {
         Some(out)
     }
 
-    /// The place of a recursive target in the result.
+    /// Returns the place of a recursive target in the result.
     fn keep(&mut self, reference: &'v str, target: &'v Value) -> String {
         if std::ptr::eq(target, self.document) {
             return "#".to_owned();
@@ -237,7 +237,7 @@ impl<'v> Rewrite<'v> {
     }
 }
 
-/// Keywords that a rewritten schema omits: definitions move, and the dialect is the default.
+/// Returns whether a rewritten schema omits the keyword: definitions move, and the dialect is the default.
 fn is_dropped(keyword: &str) -> bool {
     matches!(
         keyword,
@@ -245,7 +245,7 @@ fn is_dropped(keyword: &str) -> bool {
     )
 }
 
-/// Every reference of the document and its target; `None` if a target is outside of the document or there are too many.
+/// Returns every reference of the document and its target; `None` if a target is outside of the document or there are too many.
 fn targets(root: &Value) -> Option<HashMap<&str, &Value>> {
     let mut targets = HashMap::new();
     let mut todo = vec![root];
@@ -265,7 +265,7 @@ fn targets(root: &Value) -> Option<HashMap<&str, &Value>> {
     Some(targets)
 }
 
-/// The fragment of a `reference` into the document `root`, which its own `$id` may name. `None` if it leads to another document.
+/// Returns the fragment of a `reference` into the document `root`, which its own `$id` may name. `None` if it leads to another document.
 pub(super) fn own_fragment<'r>(root: &Value, reference: &'r str) -> Option<&'r str> {
     let (document, fragment) = reference.split_once('#').unwrap_or((reference, ""));
     let id = root.get("$id").and_then(Value::as_str);
@@ -273,7 +273,7 @@ pub(super) fn own_fragment<'r>(root: &Value, reference: &'r str) -> Option<&'r s
     (document.is_empty() || id == Some(document)).then_some(fragment)
 }
 
-/// The references in a schema and its subschemas; `None` if one is not a string.
+/// Returns the references in a schema and its subschemas; `None` if one is not a string.
 fn references(schema: &Value) -> Option<HashSet<&str>> {
     let mut found = HashSet::new();
     let mut todo = vec![schema];

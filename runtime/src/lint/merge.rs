@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::check::positions::is_annotation;
 
-/// `target` with annotations added. They come first, because the author wrote them first.
+/// Returns `target` with annotations added. They come first, because the author wrote them first.
 pub(super) fn merged(
     target: Map<String, Value>,
     annotations: Map<String, Value>,
@@ -16,7 +16,7 @@ pub(super) fn merged(
     out
 }
 
-/// `anyOf: [X, null]` as X with `null` in its list of types, if X only restricts values of its types.
+/// Returns `anyOf: [X, null]` as X with `null` in its list of types, if X only restricts values of its types.
 pub(super) fn with_null_as_type(schema: Map<String, Value>) -> Map<String, Value> {
     nullable(&schema).unwrap_or(schema)
 }
@@ -68,7 +68,7 @@ fn nullable(schema: &Map<String, Value>) -> Option<Map<String, Value>> {
     ))
 }
 
-/// Whether only `null` fits the schema, which says so by its type.
+/// Returns whether only `null` fits the schema, according to its type.
 pub(super) fn is_null(schema: &Map<String, Value>) -> bool {
     schema.get("type").is_some_and(|name| name == "null")
         && schema
@@ -76,7 +76,7 @@ pub(super) fn is_null(schema: &Map<String, Value>) -> bool {
             .all(|keyword| keyword == "type" || is_annotation(keyword))
 }
 
-/// Keywords that can refuse `null` whatever `type` says; `enum` is extended instead.
+/// Returns whether the keyword can refuse `null` regardless of `type`; `enum` is extended instead.
 fn restricts_null(keyword: &str) -> bool {
     matches!(
         keyword,
@@ -107,7 +107,7 @@ fn without(root: &Map<String, Value>, keyword: &str) -> Option<Map<String, Value
     })
 }
 
-/// The intersection of two schemas, if it can be written by listing the keywords of both in one schema.
+/// Returns the intersection of two schemas, if it can be written by listing the keywords of both in one schema.
 fn conjoined(mut a: Map<String, Value>, b: Map<String, Value>) -> Option<Map<String, Value>> {
     if a.keys()
         .all(|keyword| keyword == "type" || is_annotation(keyword))

@@ -1,10 +1,10 @@
 //! Removes `null` from the optional properties of an input schema.
 //!
-//! Several clients lose the type of a property that may be null, or fail the whole request. Where a property may be left out, `null`
-//! is one more way to say so, which clients do not need.
+//! Several clients lose the type of a property that may be null, or fail the whole request. If a property may be left out, `null` is
+//! another way to omit it, which clients do not need.
 //!
-//! The result accepts nothing new, and of each value that was accepted it accepts at least one that differs only in members that are
-//! `null` there and absent here. Where the rest of the schema might notice that a member is gone, `null` stays.
+//! The result accepts no new values. For each value that was accepted, it accepts at least one variant in which only members with `null`
+//! are absent. If the rest of the schema could distinguish an absent member, `null` remains allowed.
 
 use std::collections::HashSet;
 
@@ -21,8 +21,8 @@ use crate::check::{
     positions::{Holds, holds, is_annotation},
 };
 
-/// Removes `null` from every optional property for which that is safe, and from default values there. Changes nothing if a reference
-/// stands where it is not clear what else applies to its target.
+/// Removes `null` from every optional property for which that is safe, and from default values there. Changes nothing if it is not clear
+/// what else applies to the target of a reference.
 pub(super) fn remove_optional(schema: &mut Value) {
     let mut references = References { all_clear: true };
     references.instance(schema, 0);
@@ -57,10 +57,11 @@ const PARTS: [&str; 4] = [
 /// Keywords with one schema for each of several parts.
 const NAMED_PARTS: [&str; 2] = ["patternProperties", "properties"];
 
-/// Names of properties that must be there.
+/// Names of required properties.
 type Names = HashSet<String>;
 
-/// Whether `schema`, or one that applies to the same value, may notice that a member is gone or that a branch accepts less.
+/// Returns whether the result of `schema`, or of one that applies to the same value, may depend on an absent member or on a branch that
+/// accepts less.
 fn notices(schema: &Value, depth: usize) -> bool {
     let Some(members) = schema.as_object() else {
         return false;
@@ -98,7 +99,7 @@ fn is_container(value: &Value) -> bool {
     value.is_array() || value.is_object()
 }
 
-/// The schemas that apply to the same value, and the keyword that each is in.
+/// Returns the schemas that apply to the same value, and the keyword that each is in.
 fn branches(members: &Map<String, Value>) -> impl Iterator<Item = (&'static str, &Value)> {
     IN_PLACE.into_iter().flat_map(|keyword| {
         let list = members.get(keyword).and_then(Value::as_array);
@@ -131,7 +132,7 @@ fn add_required(schema: &Value, names: &mut Names) {
     branches(members).for_each(|(_, branch)| add_required(branch, names));
 }
 
-/// The names that are required of a value besides what the branch `index` of `keyword` requires.
+/// Returns the names that are required of a value besides those that the branch `index` of `keyword` requires.
 fn required_beside(
     members: &Map<String, Value>,
     keyword: &str,
@@ -155,7 +156,7 @@ fn required_beside(
     names
 }
 
-/// Rewrites a schema that alone decides on a value.
+/// Rewrites a schema that alone determines whether a value is valid.
 fn instance(schema: &mut Value, depth: usize) {
     if depth < MAX_SCHEMA_DEPTH && !notices(schema, depth) {
         in_place(schema, &Names::new(), depth);
@@ -210,7 +211,7 @@ fn in_place(schema: &mut Value, outer: &Names, depth: usize) {
     }
 }
 
-/// Makes the schema refuse `null` where it says so in words of its own. For other values it stays the same.
+/// Makes the schema refuse `null` if its own keywords allow it. For other values, the schema does not change.
 fn without_null(schema: &mut Value, depth: usize) {
     let Some(members) = schema.as_object_mut().filter(|_| depth < MAX_SCHEMA_DEPTH) else {
         return;
@@ -256,7 +257,7 @@ fn without_null(schema: &mut Value, depth: usize) {
     }
 }
 
-/// Removes members that are `null` from default values and examples, where they are absent now.
+/// Removes members that are `null` from default values and examples, for properties that no longer allow `null`.
 fn without_null_defaults(schema: &mut Value, depth: usize) {
     each(schema, depth, &mut |members| {
         for keyword in ["default", "examples"] {
@@ -306,7 +307,7 @@ fn fit(value: &mut Value, schema: &Map<String, Value>) {
     }
 }
 
-/// Whether the schema may allow `null`, judged by its type and alternatives.
+/// Returns whether the schema may allow `null`, according to its type and alternatives.
 fn allows_null(schema: &Value) -> bool {
     let Some(members) = schema.as_object() else {
         return true;
@@ -326,9 +327,9 @@ fn allows_null(schema: &Value) -> bool {
     }
 }
 
-/// The look at references before anything is changed: what they refer to is changed for all of them.
+/// The check of references before anything is changed: a change of their target applies to all of them.
 struct References {
-    /// Whether every reference alone decides on its value, or is one of alternatives that do.
+    /// Whether every reference alone determines whether its value is valid, or is one of alternatives that do.
     all_clear: bool,
 }
 
@@ -376,14 +377,14 @@ impl References {
     }
 }
 
-/// Whether the schema, or one that applies to the same value, is a reference.
+/// Returns whether the schema, or one that applies to the same value, is a reference.
 fn refers_in_place(schema: &Value) -> bool {
     schema.as_object().is_some_and(|members| {
         members.contains_key("$ref") || branches(members).any(|(_, branch)| refers_in_place(branch))
     })
 }
 
-/// Whether the schema or one in it is a reference.
+/// Returns whether the schema or one in it is a reference.
 fn has_reference(schema: &Value) -> bool {
     let below = |(keyword, value): (&String, &Value)| match (holds(keyword, value), value) {
         (Holds::One, schema) => has_reference(schema),
@@ -409,7 +410,7 @@ mod tests {
         assert_eq!(schema, *expected, "{before}");
     }
 
-    /// `property` as the optional property of an object, which `rest` restricts further.
+    /// Returns `property` as the optional property of an object, which `rest` restricts further.
     fn optional(property: &Value, rest: &Value) -> Value {
         let mut schema = json!({"type": "object", "properties": {"a": property}});
         for (keyword, value) in rest.as_object().unwrap() {
@@ -449,7 +450,7 @@ mod tests {
                 json!({"items": {"properties": {"b": {"type": ["null", "string"]}}}}),
                 json!({"items": {"properties": {"b": {"type": "string"}}}}),
             ),
-            // These have no other way.
+            // These allow nothing else.
             (json!({"type": "null"}), json!({"type": "null"})),
             (
                 json!({"items": {"type": ["string", "null"]}}),
@@ -508,7 +509,7 @@ mod tests {
         let node = |next: Value| json!({"type": "object", "properties": {"next": next}, "$defs": {"N": {"type": "object", "properties": {"next": next}}}});
         let maybe = json!({"anyOf": [{"$ref": "#/$defs/N"}, {"type": "null"}]});
         check(node(maybe), &node(json!({"$ref": "#/$defs/N"})));
-        // What stands beside a reference may require what its target leaves optional.
+        // A schema beside a reference may require a property that is optional in its target.
         let both = json!({"allOf": [{"$ref": "#/$defs/N"}, {"required": ["next"]}]});
         let mut schema = node(json!({"type": ["object", "null"]}));
         schema["properties"]["both"] = both;

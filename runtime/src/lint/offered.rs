@@ -10,7 +10,7 @@ const LARGE: i64 = 1_000_000;
 /// Largest size of a resource, in bytes, whose content fits a message of 10 MiB as base64.
 const HUGE: i64 = 10 * 1024 * 1024 / 4 * 3;
 
-/// The properties of `prompt` that known clients do not support. The pointers are into the prompt.
+/// Returns the properties of `prompt` that known clients do not support. The pointers are into the prompt.
 ///
 /// ```
 /// use trueform::{lint::lint_prompt, schema::Prompt};
@@ -66,7 +66,7 @@ pub fn lint_prompt(prompt: &Prompt) -> Vec<Finding> {
     all
 }
 
-/// The properties of `resource` that known clients do not support. The pointers are into the resource.
+/// Returns the properties of `resource` that known clients do not support. The pointers are into the resource.
 #[must_use]
 pub fn lint_resource(resource: &Resource) -> Vec<Finding> {
     let mut all = uri("/uri", &resource.uri);
@@ -87,7 +87,7 @@ pub fn lint_resource(resource: &Resource) -> Vec<Finding> {
     all
 }
 
-/// The properties of `template` that known clients do not support. The pointers are into the template.
+/// Returns the properties of `template` that known clients do not support. The pointers are into the template.
 #[must_use]
 pub fn lint_resource_template(template: &ResourceTemplate) -> Vec<Finding> {
     let mut all = uri("/uriTemplate", &template.uri_template);
@@ -102,7 +102,7 @@ pub fn lint_resource_template(template: &ResourceTemplate) -> Vec<Finding> {
     all
 }
 
-/// The findings about a URI or a template of URIs.
+/// Returns the findings about a URI or a template of URIs.
 fn uri(pointer: &str, uri: &str) -> Vec<Finding> {
     let Some((scheme, _)) = uri.split_once(':') else {
         return Vec::new();
@@ -134,7 +134,7 @@ fn is_blank(text: Option<&str>) -> bool {
     text.is_none_or(|text| text.trim().is_empty())
 }
 
-/// A finding of the rule `code`.
+/// Creates a finding of the rule `code`.
 pub(crate) fn finding(code: &'static str, pointer: &str, effect: Effect, reason: &str) -> Finding {
     Finding {
         code,

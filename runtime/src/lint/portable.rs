@@ -1,6 +1,6 @@
 //! Rewrites a schema for clients with little support: it accepts the same values and uses fewer features.
 //!
-//! One file does one thing: `dialect` names 2020-12 where draft-07 means the same, `inline` inlines references, `complete` writes
+//! One file does one thing: `dialect` writes draft-07 in 2020-12 if the meaning is the same, `inline` inlines references, `complete` writes
 //! out what clients expect, and `nulls` removes `null` from optional properties.
 
 use serde_json::Value;
@@ -11,13 +11,12 @@ use super::{Position, complete::complete, dialect::in_2020_12, inline::inlined, 
 ///
 /// * References are inlined, unless they recurse.
 /// * A draft-07 schema is written in 2020-12, if it means the same there.
-/// * Boolean schemas become objects, combinators at the root are merged where that changes nothing, and `anyOf` with `null` becomes
-///   a list of types.
+/// * Boolean schemas become objects, combinators at the root are merged if that does not change the meaning, and `anyOf` with `null`
+///   becomes a list of types.
 /// * Every object schema gets `properties`, and every array schema `items`. Exclusive bounds of integers become inclusive ones.
 /// * Formats that only schemars writes, such as `uint8` and `ip`, and `"default": null` are removed.
-/// * At [`Position::Input`] an optional property does not allow `null`, if that is only another way to leave it out: a value that
-///   `schema` accepts is accepted without some of its `null` members. [`Profile::Portable`](super::Profile::Portable) still accepts
-///   them.
+/// * At [`Position::Input`], an optional property does not allow `null`, if that is only another way to leave it out: a value that `schema`
+///   accepts is accepted without some of its `null` members. [`Profile::Portable`](super::Profile::Portable) still accepts them.
 ///
 /// If moving subschemas is not safe (other dialects, anchors, references to other documents) or the result would have more than
 /// some thousand subschemas, references and `null` stay.
@@ -48,7 +47,7 @@ pub fn portable(schema: &Value, position: Position) -> Value {
     rewritten
 }
 
-/// The form of an output schema, which accepts exactly the values that `schema` does.
+/// Returns the form of an output schema, which accepts exactly the same values as `schema`.
 fn with_nulls(schema: &Value) -> Value {
     let newest = in_2020_12(schema);
     let schema = newest.as_ref().unwrap_or(schema);
@@ -130,7 +129,7 @@ mod tests {
                 "definitions": {"A": {"items": [true], "additionalItems": false}}}),
             &json!({"type": "object", "properties": {"a": {"prefixItems": [{}], "items": {"not": {}}}}}),
         );
-        // What has no other meaning there only.
+        // A keyword of later dialects: its meaning would change.
         let later = json!({"$schema": "http://json-schema.org/draft-07/schema#", "unevaluatedProperties": false});
         check(&later, &later);
     }
