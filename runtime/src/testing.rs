@@ -1,7 +1,7 @@
 //! Tools for testing servers and clients, besides [`client`](crate::client): a recorder of traffic, a checker of recorded traffic,
 //! a snapshot of a server's contract, a user with scripted answers, and a client of an axum application without a socket.
 //!
-//! A server in production does not need this module. So it needs the feature `testing`, which belongs in `[dev-dependencies]`.
+//! A server in production does not need this module. So it needs the feature `testing`; enable it only in `[dev-dependencies]`.
 //!
 //! ```
 //! use trueform::{client::{Client, ClientOptions}, prelude::*, testing::{Checker, Recorder}};

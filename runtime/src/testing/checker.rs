@@ -51,7 +51,7 @@ pub struct Checker {
     crossing: Duration,
 }
 
-/// One thing that the specification forbids, or advises against.
+/// A violation of the specification, or of its advice.
 ///
 /// `Display` is one line: the place, the side at fault, the fault, and in parentheses the ids of the rules and the page of the
 /// specification.
@@ -104,7 +104,7 @@ impl fmt::Display for TrafficFinding {
 }
 
 impl TrafficFinding {
-    /// The page of the specification on the first of the rules, at the last revision that has it.
+    /// Returns the page of the specification on the first of the rules, at the last revision that has it.
     #[must_use]
     pub fn spec(&self) -> &'static str {
         spec::page(self.requirements.first().copied().unwrap_or_default())
@@ -115,7 +115,7 @@ impl Checker {
     /// Default of the time within which messages may cross each other.
     pub const DEFAULT_CROSSING: Duration = Duration::from_millis(100);
 
-    /// A checker of the traffic of one byte stream, such as standard input and output.
+    /// Creates a checker of the traffic of one byte stream, such as standard input and output.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -124,7 +124,7 @@ impl Checker {
         }
     }
 
-    /// A checker of HTTP traffic, of any number of clients. `session` of a record identifies the client; all records without it
+    /// Creates a checker of HTTP traffic of any number of clients. `session` of a record identifies the client; all records without it
     /// belong to one client. `stream` identifies the exchange; rules about streams need it.
     #[must_use]
     pub const fn http() -> Self {
@@ -134,8 +134,8 @@ impl Checker {
         }
     }
 
-    /// Sets the time within which messages may cross each other on their way: a response so soon after a cancellation is not a
-    /// finding. Records without a time are assumed to be a second apart.
+    /// Sets the time within which messages may cross each other in transit: a response within this time after a cancellation is not a
+    /// finding. Records without a time are assumed to be one second apart.
     ///
     /// ```
     /// use std::time::Duration;
@@ -150,15 +150,15 @@ impl Checker {
         self
     }
 
-    /// The findings in `transcript`, by line.
+    /// Returns the findings in `transcript`, by line.
     ///
     /// # Errors
-    /// A line that is not a record. Invalid messages are findings instead.
+    /// A line is not a record. Invalid messages are findings instead.
     pub fn check(&self, transcript: &str) -> Result<Vec<TrafficFinding>, TranscriptError> {
         Ok(self.replay(transcript::parse(transcript)?))
     }
 
-    /// The findings in `records`; line 1 is the first one.
+    /// Returns the findings in `records`; line 1 is the first one.
     #[must_use]
     pub fn check_records(&self, records: impl IntoIterator<Item = Record>) -> Vec<TrafficFinding> {
         self.replay((1..).zip(records).collect())
@@ -219,7 +219,7 @@ struct Now {
 }
 
 impl Now {
-    /// Whether a message sent at `then` must have reached the other side by now.
+    /// Returns whether a message sent at `then` must have arrived at the other side by now.
     fn is_well_after(&self, then: u64) -> bool {
         u128::from(self.at.saturating_sub(then)) > self.checker.crossing.as_millis()
     }

@@ -1,8 +1,8 @@
 //! A snapshot of a server's contract with its clients, and the severity of its changes.
 //!
 //! The snapshot is of the newest revision, before projection, in one canonical form: servers that clients cannot distinguish have
-//! the same snapshot. This module knows the parts of a server; changes of schemas are found by the comparison that
-//! `trueform-codegen diff` uses too.
+//! the same snapshot. This module compares the parts of a server. Schemas are compared by the code that `trueform-codegen diff` also
+//! uses.
 
 mod offers;
 mod surface;
@@ -50,7 +50,7 @@ impl fmt::Display for Change {
 /// ```
 ///
 /// # Panics
-/// With a list of the changes, worst first. If the file cannot be read or written.
+/// If there are changes, with a list of them, worst first; or if the file cannot be read or written.
 #[track_caller]
 pub fn assert_contract(service: &Service, path: impl AsRef<Path>) {
     if let Err(problem) = compare(
@@ -101,7 +101,7 @@ fn compare(now: &Value, path: &Path, update: bool) -> Result<(), String> {
     }
 }
 
-/// The changes between two contracts, worst first.
+/// Returns the changes between two contracts, worst first.
 ///
 /// Arguments may become more general and results more specific; the reverse breaks clients.
 ///
@@ -175,10 +175,10 @@ pub fn changes(before: &Value, after: &Value) -> Vec<Change> {
     found.0
 }
 
-/// Compares what two contracts say of one item.
+/// Compares one item of two contracts.
 type Compare = fn(&mut Changes, &str, &Value, &Value);
 
-/// What a server offers: the member of the contract, the word for one of it, and how two are compared.
+/// The features of a server: the member of the contract, the word for one item, and how two items are compared.
 const KINDS: [(&str, &str, Compare); 4] = [
     ("tools", "tool", Changes::tool),
     ("prompts", "prompt", Changes::prompt),
@@ -202,7 +202,7 @@ impl Changes {
         });
     }
 
-    /// A value that is compared as a whole; `impacts` of its addition, change and removal.
+    /// Compares a value as a whole; `impacts` of its addition, change and removal.
     fn value(
         &mut self,
         place: &str,
@@ -253,7 +253,7 @@ impl Changes {
         }
     }
 
-    /// A set of names; `impacts` of an added and a removed one.
+    /// Compares a set of names; `impacts` of an added and a removed one.
     fn list(
         &mut self,
         place: &str,

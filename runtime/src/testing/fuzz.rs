@@ -24,7 +24,7 @@ use crate::{
     jsonrpc::{self, ErrorDetail, Incoming, Malformed, Message},
 };
 
-/// Any bytes are messages or a fault that can be answered; the parsed messages agree with the bytes.
+/// Checks that any bytes are messages or a fault that can be answered, and that the parsed messages agree with the bytes.
 pub fn envelope(bytes: &[u8]) {
     let plain = jsonrpc::parse(bytes);
     let early = jsonrpc::parse_early::<trueform_schema::ClientRequest>(bytes);
@@ -51,7 +51,7 @@ pub fn envelope(bytes: &[u8]) {
     }
 }
 
-/// Whether `message` agrees with `text`, compared through a JSON tree.
+/// Checks that `message` agrees with `text`, compared through a JSON tree.
 fn says(message: &Message<'_>, text: &str) {
     // Trees refuse some values that the parser skips, such as numbers beyond f64.
     let Ok(tree) = serde_json::from_str::<Value>(text) else {
@@ -95,7 +95,7 @@ fn value_of(text: &str) -> Value {
     serde_json::from_str(text).expect("it is part of a tree")
 }
 
-/// Text stays text, and numbers the same number.
+/// Checks that text is still text, and a number the same number.
 fn same_id(id: &RequestId, written: &Value) {
     assert_eq!(&value_of(&id_text(id)), written);
 }
@@ -110,7 +110,7 @@ fn refused(malformed: &Malformed) {
     answerable(malformed.id.as_ref());
 }
 
-/// The response to `id` is JSON and has the id in its original form.
+/// Checks that the response to `id` is JSON and has the id in its original form.
 fn answerable(id: Option<&RequestId>) {
     let problem = "a \"fault\"\u{1}\u{2028}";
     let error = jsonrpc::invalid_request(problem, &ErrorDetail::new("", "kind", problem, problem));

@@ -19,16 +19,16 @@ use crate::{
 /// Connects a [`Client`] to an axum application in the same process: every message passes the routes and layers of the
 /// application as an HTTP request, and no socket is opened.
 ///
-/// The client speaks Streamable HTTP as its revision has it: it sends `Accept`, `Content-Type` and, where the revision has them,
+/// The client uses Streamable HTTP as its revision defines it: it sends `Accept`, `Content-Type` and, if the revision has them,
 /// `MCP-Protocol-Version`, `Mcp-Session-Id`, `Mcp-Method`, `Mcp-Name` and `Mcp-Param-…` (of the tools that it has listed). It reads JSON
-/// and event streams, the latter as they come. In the legacy era it opens the session's own stream by GET once the session is
-/// initialized, opens it again when it ends, resumes the stream of a request that ends before the answer if its events have ids, and
-/// ends the session by DELETE when the connection is closed, for which [`Client::close`] waits. A session that answers with 404 is
-/// opened anew. In the modern era a cancelled request is one whose response is dropped.
+/// and event streams, and handles each event as it arrives. In the legacy era, it opens the session's own stream by GET when the session is
+/// initialized, and reopens it when it ends. If the stream of a request ends before the answer and its events have ids, it resumes the
+/// stream. When the connection is closed, it ends the session by DELETE, for which [`Client::close`] waits. If a session answers with 404,
+/// it opens a new session. In the modern era, it cancels a request by dropping its response.
 ///
-/// A response that has no JSON-RPC message for the request, such as the 401 of a layer, arrives as
-/// [`ClientError::Remote`] whose [code](ClientError::code) is the HTTP status, and whose message has the beginning of the body. Of
-/// a notification it is logged.
+/// A response that has no JSON-RPC message for the request, such as the 401 of a layer, arrives as [`ClientError::Remote`] whose
+/// [code](ClientError::code) is the HTTP status, and whose message has the beginning of the body. Such a response to a notification is
+/// logged.
 ///
 /// ```
 /// use axum::{extract::Request, http::{HeaderValue, StatusCode, header::AUTHORIZATION}, middleware::{self, Next}, response::Response};
@@ -67,13 +67,13 @@ use crate::{
 ///
 /// # Bounds
 ///
-/// The timeouts are those of [`ClientOptions`]. A response has at most [`ClientOptions::max_message`] bytes, and so has one
-/// event of a stream. At most 256 responses are open at once; further requests wait. Notifications, answers, GET and DELETE wait [`DEADLINE`](Self::DEADLINE) for the head of their response.
-/// `close` waits [`CLOSE_WITHIN`](Self::CLOSE_WITHIN) for requests that are not answered.
+/// The timeouts are those of [`ClientOptions`]. A response has at most [`ClientOptions::max_message`] bytes, and so does one event of a
+/// stream. At most 256 responses are open at once; further requests wait. Notifications, answers, GET and DELETE wait
+/// [`DEADLINE`](Self::DEADLINE) for the head of their response. `close` waits [`CLOSE_WITHIN`](Self::CLOSE_WITHIN) for unanswered requests.
 ///
 /// # Limits
 ///
-/// [`ClientOptions::write_timeout`] has no effect, because the router has no pace at which it reads.
+/// [`ClientOptions::write_timeout`] has no effect, because the router does not read at a limited speed.
 #[derive(Clone)]
 #[must_use]
 pub struct InProcessHttp {
@@ -88,7 +88,7 @@ impl InProcessHttp {
     /// Longest wait at [`Client::close`] for requests that are not answered: 5 s.
     pub const CLOSE_WITHIN: Duration = client_http::CLOSE_WITHIN;
 
-    /// The application `router`, with the endpoint at `/mcp` and the header `Host: localhost`.
+    /// Creates a connection to the application `router`, with the endpoint at `/mcp` and the header `Host: localhost`.
     pub fn new(router: Router) -> Self {
         let host = HeaderValue::from_static("localhost");
         Self {
@@ -98,7 +98,7 @@ impl InProcessHttp {
         }
     }
 
-    /// Where the endpoint is: a path, which may have a query.
+    /// Sets the path of the endpoint, which may have a query.
     ///
     /// ```
     /// use axum::Router;
@@ -111,8 +111,8 @@ impl InProcessHttp {
         self
     }
 
-    /// A header of every request, such as `Authorization`. It replaces one of the same name, `Host` and those that the
-    /// protocol defines included.
+    /// Adds a header to every request, such as `Authorization`. It replaces a header of the same name, including `Host` and the headers of
+    /// the protocol.
     ///
     /// ```
     /// use axum::{Router, http::{HeaderValue, header}};
@@ -129,13 +129,13 @@ impl InProcessHttp {
     /// Connects with the default options.
     ///
     /// # Errors
-    /// Those of [`Client::over`]; [`LocalError::Io`] if the path is not one.
+    /// Those of [`Client::over`]; [`LocalError::Io`] if the path is invalid.
     pub async fn connect(self) -> Result<Client, ClientError> {
         self.connect_as(ClientOptions::new()).await
     }
 
-    /// Connects as another client: at an older revision, with capabilities, with its own handler.
-    /// [`ClientOptions::principal`] is put into the extensions of every request, as a layer outside of the application would.
+    /// Connects as another client: at an older revision, with capabilities, with its own handler. [`ClientOptions::principal`] is added to
+    /// the extensions of every request, as by a layer outside of the application.
     ///
     /// # Errors
     /// As [`connect`](Self::connect).

@@ -33,8 +33,8 @@ pub use self::{
 
 /// Collects the traffic between two peers, over a byte stream with one message per line or over HTTP. Clones share the recording.
 ///
-/// It keeps everything in memory until it is dropped. Everything is recorded as it passed, even if invalid: bytes that are not
-/// UTF-8 are [`Event::Bytes`].
+/// It keeps everything in memory until it is dropped. Everything is recorded unchanged, even if it is invalid: bytes that are not UTF-8 are
+/// [`Event::Bytes`].
 #[derive(Clone)]
 pub struct Recorder {
     shared: Arc<RecorderShared>,
@@ -48,7 +48,7 @@ struct RecorderShared {
     names: Mutex<http::SessionNumbers>,
 }
 
-/// The name of a session, once it is known.
+/// The name of a session, when it is known.
 type RecordedSession = Arc<OnceLock<String>>;
 
 /// The stored form of a record.
@@ -78,7 +78,7 @@ pub struct Recorded<S> {
 }
 
 impl Recorder {
-    /// A recorder without records; its clock starts now.
+    /// Creates a recorder without records; its clock starts now.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -92,7 +92,7 @@ impl Recorder {
         }
     }
 
-    /// A client of `service` in the same process, as [`Service::connect`], all of whose traffic is recorded.
+    /// Connects a client to `service` in the same process, like [`Service::connect`], and records all of its traffic.
     ///
     /// ```
     /// use trueform::{prelude::*, testing::{Checker, Recorder}};
@@ -119,7 +119,7 @@ impl Recorder {
         self.connect_as(service, ClientOptions::new()).await
     }
 
-    /// As [`connect`](Self::connect), as another client.
+    /// Like [`connect`](Self::connect), with other options.
     ///
     /// # Errors
     /// Those of [`Client::over`].
@@ -168,7 +168,7 @@ impl Recorder {
         }
     }
 
-    /// The records so far.
+    /// Returns the records so far.
     #[must_use]
     pub fn records(&self) -> Vec<Record> {
         let mut entries = self
@@ -187,7 +187,7 @@ impl Recorder {
         entries.into_iter().map(named).collect()
     }
 
-    /// The records so far, as a transcript: one record per line.
+    /// Returns the records so far, as a transcript: one record per line.
     #[must_use]
     pub fn transcript(&self) -> String {
         self.records()
@@ -280,7 +280,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Recorded<S> {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
-        // Taken before the peer can answer, on whichever thread it runs.
+        // Taken before the peer can answer, on any thread.
         let turn = this.recorder.turn();
         let written = ready!(Pin::new(&mut this.inner).poll_write(cx, bytes))?;
         this.take(&bytes[..written], turn);

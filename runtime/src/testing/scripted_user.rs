@@ -1,4 +1,4 @@
-//! A user that answers a server's questions as a test says.
+//! A user that answers a server's questions from the script of a test.
 
 use std::{
     fmt,
@@ -14,15 +14,15 @@ use crate::{
     jsonrpc::{self, code},
 };
 
-/// A user that answers a server's questions as a test says, and keeps what was asked.
+/// A user that answers a server's questions from the script of a test, and keeps the questions.
 ///
-/// Answers are given in the order in which they are written here: each elicitation takes the first answer for elicitations that is
-/// left, and each sampling request the first for those. An answer after [`when`](Self::when) is kept for the question whose message
-/// contains the text, whatever the order. The same script serves both eras.
+/// Answers are used in the order of the script: each elicitation gets the first unused answer for elicitations, and each sampling request
+/// the first unused answer for sampling. An answer after [`when`](Self::when) is for the question whose message contains the text, in any
+/// order. The same script works in both eras.
 ///
-/// When it is dropped, it panics if a question had no answer, or if an answer was left over: nothing of the script can be forgotten.
-/// It does not while the test panics already. An error that the test returns with `?` is lost in this panic, because the user is
-/// dropped before the error is shown: `unwrap` what may fail before the script is over.
+/// When it is dropped, it panics if a question had no answer, or if an answer was not used, so that the script must match completely. It
+/// does not panic if the test already panics. An error that the test returns with `?` is lost in this panic, because the user is dropped
+/// before the error is shown: `unwrap` calls that may fail before the end of the script.
 ///
 /// ```
 /// use serde_json::json;
@@ -67,11 +67,11 @@ pub struct ScriptedUser {
 pub struct Question {
     /// The method, such as `elicitation/create`.
     pub method: String,
-    /// The params as they came; `null` if there were none.
+    /// The unchanged params; `null` if there were none.
     pub params: Value,
 }
 
-/// Where the next answer of a script belongs; made by [`ScriptedUser::when`].
+/// The condition of the next answer of a script; [`ScriptedUser::when`] returns it.
 #[must_use = "an answer follows"]
 pub struct When {
     user: ScriptedUser,
@@ -87,9 +87,9 @@ struct State {
     /// `None`: the user has no roots.
     roots: Option<Vec<String>>,
     asked: Vec<Question>,
-    /// The answers that were given.
+    /// The answers of the script.
     given: Vec<Given>,
-    /// What was asked and had no answer, in words.
+    /// Descriptions of questions that had no answer.
     unanswered: Vec<String>,
 }
 
@@ -116,7 +116,7 @@ struct Scripted {
 }
 
 impl ScriptedUser {
-    /// Answers nothing yet.
+    /// Creates a user without answers.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -124,7 +124,7 @@ impl ScriptedUser {
         }
     }
 
-    /// The next answer is for the question whose message contains `part`: the `message` of an elicitation, the texts of a sampling
+    /// Uses the next answer for the question whose message contains `part`: the `message` of an elicitation, the texts of a sampling
     /// request.
     pub fn when(self, part: impl Into<String>) -> When {
         When {
@@ -133,8 +133,7 @@ impl ScriptedUser {
         }
     }
 
-    /// Accepts an elicitation with `content`: what the user typed into the form. `()` accepts without content, as is right in URL
-    /// mode.
+    /// Accepts an elicitation with `content`, the user's input in the form. `()` accepts without content, which is correct in URL mode.
     ///
     /// # Panics
     /// If `content` cannot be written as JSON.
@@ -180,7 +179,7 @@ impl ScriptedUser {
         self.with(Method::Elicit, None, Ok(json!({ "action": "cancel" })))
     }
 
-    /// Answers a sampling request with `text`, as the model `scripted`.
+    /// Answers a sampling request with `text`, as from the model `scripted`.
     ///
     /// ```
     /// use trueform::testing::ScriptedUser;
@@ -194,7 +193,7 @@ impl ScriptedUser {
         self.with(Method::CreateMessage, None, Ok(said(&text.into())))
     }
 
-    /// Answers a sampling request with `result`, a whole `CreateMessageResult`.
+    /// Answers a sampling request with `result`, a complete `CreateMessageResult`.
     ///
     /// # Panics
     /// If `result` cannot be written as JSON.
@@ -216,7 +215,7 @@ impl ScriptedUser {
         self.with(Method::CreateMessage, None, Ok(written(result)))
     }
 
-    /// Rejects a sampling request (error -1). At 2026-07-28 there is no such answer: the call ends on this side.
+    /// Rejects a sampling request (error -1). At 2026-07-28, there is no such answer: the call ends on the client's side.
     ///
     /// ```
     /// use trueform::testing::ScriptedUser;
@@ -232,7 +231,7 @@ impl ScriptedUser {
         self.with(Method::CreateMessage, None, Err(error))
     }
 
-    /// Answers each request for roots with `uris`. It need not come.
+    /// Answers each request for roots with `uris`. It does not have to be used.
     ///
     /// ```
     /// use trueform::testing::ScriptedUser;
@@ -246,7 +245,7 @@ impl ScriptedUser {
         self
     }
 
-    /// `options` with this user: its handler, all capabilities that questions may need, and the extension
+    /// Returns `options` with this user: its handler, all capabilities that questions may need, and the extension
     /// `io.modelcontextprotocol/tasks`, so that tasks can ask too. Call [`ClientOptions::capabilities`] afterwards to declare less.
     #[must_use]
     pub fn options(&self, options: ClientOptions) -> ClientOptions {
@@ -260,20 +259,20 @@ impl ScriptedUser {
         options.capabilities(capabilities).handler(self.handler())
     }
 
-    /// What answers for this user, for [`ClientOptions::handler`].
+    /// Returns the handler of this user, for [`ClientOptions::handler`].
     #[must_use]
     pub fn handler(&self) -> impl ClientHandler + 'static {
         Handler(self.script.clone())
     }
 
-    /// Every question until now, in the order in which they came.
+    /// Returns all questions so far, in the order in which they arrived.
     #[must_use]
     pub fn asked(&self) -> Vec<Question> {
         self.script.lock().asked.clone()
     }
 
-    /// What does not fit the script until now: questions without an answer, and answers that are left over. Empty if there is
-    /// nothing. [`drop`] panics with it.
+    /// Describes what does not match the script so far: questions without an answer, and unused answers. Empty if everything matches.
+    /// [`drop`] panics with this text.
     #[must_use]
     pub fn unmet(&self) -> Vec<String> {
         let state = self.script.lock();
@@ -312,7 +311,7 @@ impl ScriptedUser {
 }
 
 impl When {
-    /// As [`ScriptedUser::accept`].
+    /// Works like [`ScriptedUser::accept`].
     ///
     /// # Panics
     /// As [`ScriptedUser::accept`].
@@ -321,25 +320,25 @@ impl When {
         self.answer(Method::Elicit, Ok(accepted(content)))
     }
 
-    /// As [`ScriptedUser::decline`].
+    /// Works like [`ScriptedUser::decline`].
     #[must_use]
     pub fn decline(self) -> ScriptedUser {
         self.answer(Method::Elicit, Ok(json!({ "action": "decline" })))
     }
 
-    /// As [`ScriptedUser::cancel`].
+    /// Works like [`ScriptedUser::cancel`].
     #[must_use]
     pub fn cancel(self) -> ScriptedUser {
         self.answer(Method::Elicit, Ok(json!({ "action": "cancel" })))
     }
 
-    /// As [`ScriptedUser::says`].
+    /// Works like [`ScriptedUser::says`].
     #[must_use]
     pub fn says(self, text: impl Into<String>) -> ScriptedUser {
         self.answer(Method::CreateMessage, Ok(said(&text.into())))
     }
 
-    /// As [`ScriptedUser::samples`].
+    /// Works like [`ScriptedUser::samples`].
     ///
     /// # Panics
     /// As [`ScriptedUser::samples`].
@@ -374,7 +373,7 @@ fn said(text: &str) -> Value {
 }
 
 impl Question {
-    /// The `message` of an elicitation.
+    /// Returns the `message` of an elicitation.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
         self.params["message"].as_str()
@@ -388,7 +387,7 @@ impl Question {
         }
     }
 
-    /// The texts that [`ScriptedUser::when`] looks into.
+    /// Returns whether one of the texts that [`ScriptedUser::when`] searches contains `part`.
     fn contains(&self, part: &str) -> bool {
         fn texts<'a>(value: &'a Value, found: &mut Vec<&'a str>) {
             match value {
@@ -411,7 +410,7 @@ impl Question {
 
 impl Script {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Nothing that can panic runs under the lock.
+        // No code that can panic runs under the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -422,7 +421,7 @@ impl Script {
             let part = answer.part.as_deref();
             Some(answer.method) == method && part.is_none_or(|part| question.contains(part))
         });
-        // An answer for this very question goes before one for any.
+        // An answer for this specific question has precedence over one for any question.
         let special = state.answers.iter().position(|answer| {
             let part = answer.part.as_deref();
             Some(answer.method) == method && part.is_some_and(|part| question.contains(part))
@@ -452,7 +451,7 @@ impl Script {
                     .rev()
                     .find(|given| given.is_to(&question))
                 {
-                    // One answer is wrong, or one is missing: only the author of the script knows.
+                    // One answer is wrong, or one is missing: only the author of the script can decide this.
                     problem.push_str(&format!(
                         "; the same question was answered with {}, and an answer that does not fit its form is asked for again",
                         answer.text

@@ -1,6 +1,6 @@
 //! The format of recorded traffic: one JSON object per line, with sender, time and message.
 //!
-//! Independent of the meaning of the messages.
+//! This module does not depend on the meaning of the messages.
 
 use std::{fmt, str::FromStr};
 
@@ -18,7 +18,7 @@ pub enum Side {
 }
 
 impl Side {
-    /// The other peer.
+    /// Returns the other peer.
     ///
     /// ```
     /// use trueform::testing::Side;
@@ -33,7 +33,7 @@ impl Side {
         }
     }
 
-    /// `client` or `server`.
+    /// Returns `client` or `server`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -68,10 +68,9 @@ pub struct Record {
     pub from: Side,
     /// The action.
     pub event: Event,
-    /// Over HTTP: a name for the exchange, the same for a request and for everything in the answer to it, and another one
-    /// for each `GET` stream.
+    /// Over HTTP: a name for the exchange. A request and its response have the same name; each `GET` stream has its own.
     pub stream: Option<String>,
-    /// Over HTTP: a name for the client, the same for all of its exchanges.
+    /// Over HTTP: a name for the client, the same for all its exchanges.
     pub session: Option<String>,
 }
 
@@ -90,7 +89,7 @@ pub enum Event {
 }
 
 impl Event {
-    /// The bytes sent as a message: [`Event::Message`] if they are UTF-8.
+    /// Returns the event for the bytes of a message: [`Event::Message`] if they are UTF-8.
     pub(super) fn sent(bytes: &[u8]) -> Self {
         match std::str::from_utf8(bytes) {
             Ok(text) => Self::Message(text.to_owned()),
@@ -100,7 +99,7 @@ impl Event {
 }
 
 impl Record {
-    /// A message over a byte stream.
+    /// Creates the record of a message over a byte stream.
     #[must_use]
     pub fn new(at: u64, from: Side, message: impl Into<String>) -> Self {
         Self {
@@ -121,7 +120,7 @@ pub struct TranscriptError {
 }
 
 impl TranscriptError {
-    /// The line, counted from 1.
+    /// Returns the line, counted from 1.
     #[must_use]
     pub const fn line(&self) -> usize {
         self.line
@@ -136,7 +135,7 @@ impl fmt::Display for TranscriptError {
 
 impl std::error::Error for TranscriptError {}
 
-/// All records of `transcript` with their line numbers. Empty lines are skipped.
+/// Parses all records of `transcript` with their line numbers. Empty lines are skipped.
 pub(super) fn parse(transcript: &str) -> Result<Vec<(usize, Record)>, TranscriptError> {
     let lines = transcript
         .lines()
@@ -244,7 +243,7 @@ impl fmt::Display for Record {
     }
 }
 
-/// `bytes` as a text from which [`unescaped`] restores the bytes.
+/// Returns `bytes` as a text from which [`unescaped`] restores the bytes.
 fn escaped(bytes: &[u8]) -> String {
     let mut text = String::new();
     for chunk in bytes.utf8_chunks() {
@@ -254,7 +253,7 @@ fn escaped(bytes: &[u8]) -> String {
     text
 }
 
-/// The inverse of [`escaped`]. `None` if a `%` is not followed by two digits.
+/// Reverses [`escaped`]. `None` if a `%` is not followed by two digits.
 fn unescaped(text: &str) -> Option<Vec<u8>> {
     let mut pieces = text.split('%');
     let mut bytes = pieces.next().unwrap_or_default().as_bytes().to_vec();
@@ -268,7 +267,7 @@ fn unescaped(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Whether a transcript can hold `text` as JSON without changing it.
+/// Returns whether a transcript can contain `text` as JSON without changing it.
 fn is_one_line_of_json(text: &str) -> bool {
     let structured = text.trim_start().starts_with(['{', '[']);
     structured

@@ -28,7 +28,7 @@ pub(super) struct Fault {
 }
 
 impl Fault {
-    /// A text of which nothing more is known.
+    /// Creates the fault of a text about which nothing more is known.
     pub(super) const fn refused() -> Self {
         Self {
             requirements: &["A-1"],
@@ -43,15 +43,15 @@ impl Fault {
     }
 }
 
-/// Whether `text`, a request, has members beside those of JSON-RPC.
+/// Returns whether `text`, a request, has members besides those of JSON-RPC.
 pub(super) fn is_extended(text: &str) -> bool {
     const MEMBERS: [&str; 4] = ["jsonrpc", "id", "method", "params"];
     serde_json::from_str::<HashMap<String, &RawValue>>(text)
         .is_ok_and(|members| members.keys().any(|name| !MEMBERS.contains(&&**name)))
 }
 
-/// Whether `text`, a message, has a null `result` or `error` beside what it is. Many read it as if that were absent, and so does
-/// `jsonrpc::parse`.
+/// Returns whether `text`, a message, has an additional `result` or `error` that is null. Many readers, also `jsonrpc::parse`, treat it as
+/// absent.
 pub(super) fn has_null_outcome(text: &str) -> bool {
     serde_json::from_str::<HashMap<String, &RawValue>>(text).is_ok_and(|members| {
         let outcomes = ["result", "error"].into_iter();
@@ -60,7 +60,7 @@ pub(super) fn has_null_outcome(text: &str) -> bool {
     })
 }
 
-/// What is wrong with `text`, which `jsonrpc::parse` refused.
+/// Returns what is wrong with `text`, which `jsonrpc::parse` refused.
 pub(super) fn fault(text: &str) -> Fault {
     let refused = |requirements, message: &str| Fault {
         requirements,
@@ -113,7 +113,7 @@ pub(super) fn fault(text: &str) -> Fault {
     }
 }
 
-/// Whether the pointer is to a part that is read of every message.
+/// Returns whether the pointer points to a part that is read in every message.
 fn is_of_envelope(pointer: &str) -> bool {
     matches!(
         pointer,
@@ -121,7 +121,7 @@ fn is_of_envelope(pointer: &str) -> bool {
     )
 }
 
-/// The faults of `bytes`, which are not UTF-8.
+/// Returns the faults of `bytes`, which are not UTF-8.
 pub(super) fn no_text(bytes: &[u8]) -> Fault {
     let place = std::str::from_utf8(bytes).map_or_else(|error| error.valid_up_to(), str::len);
     let fault = Fault {

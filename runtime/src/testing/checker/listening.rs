@@ -83,7 +83,7 @@ impl OpenListens {
     }
 }
 
-/// Whether `honoured` is a subset of `asked`.
+/// Returns whether `honoured` is a subset of `asked`.
 fn is_within(honoured: &Value, asked: Option<&Value>) -> bool {
     match (honoured, asked) {
         (Value::Bool(false) | Value::Null, _) => true,

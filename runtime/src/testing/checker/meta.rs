@@ -73,7 +73,7 @@ fn check_key(report: &mut Report<'_>, revision: Revision, what: &str, key: &str)
     }
 }
 
-/// Whether the prefix of `key` is reserved by the protocol: by its second label, at 2025-06-18 by its last but one.
+/// Returns whether the prefix of `key` is reserved by the protocol: by its second label, at 2025-06-18 by its last but one.
 fn is_reserved(key: &str, revision: Revision) -> bool {
     let Some((prefix, _)) = key.split_once('/') else {
         return false;

@@ -195,7 +195,7 @@ impl Traffic {
         sending.revision
     }
 
-    /// The revision of messages that belong to no request.
+    /// Returns the revision of messages that belong to no request.
     fn spoken(&self, report: &Report<'_>) -> Option<Revision> {
         match self.session() {
             Some(revision) if !self.is_stream_of_modern(report) => Some(revision),

@@ -1,8 +1,8 @@
 //! JSON trees of messages, even if they contain a number or a string that cannot be read: a number out of range, an unpaired
 //! surrogate.
 //!
-//! Both are JSON, so everything around them is still checked. A stand-in replaces them, which differs from every readable value.
-//! Checks of the form get its place, so that they draw no conclusion from it.
+//! Both are JSON, so everything around them is still checked. They are replaced by a stand-in, which differs from every readable value.
+//! Checks of the form know its place, so they draw no conclusion from it.
 
 use std::{borrow::Cow, fmt};
 
@@ -35,7 +35,7 @@ pub(super) struct UnreadableMessage {
 }
 
 impl MessageText<'_> {
-    /// Whether the value at `pointer` is, contains or is part of a stand-in.
+    /// Returns whether the value at `pointer` is, contains or is part of a stand-in.
     pub(super) fn hides(&self, pointer: &str) -> bool {
         let is_within = |inner: &str, outer: &str| {
             inner
@@ -80,8 +80,8 @@ impl fmt::Display for UnreadableMessage {
     }
 }
 
-/// The JSON of `raw`, which messages call `what`. Reports values that not every peer can read. Absent params become `null`; they
-/// may be written as an empty object, but not as `null`.
+/// Parses the JSON of `raw`, which messages call `what`. Reports values that not every peer can read. Absent params become `null`; they may
+/// be written as an empty object, but not as `null`.
 pub(super) fn read<'a>(
     report: &mut Report<'_>,
     what: &str,
@@ -126,7 +126,7 @@ pub(super) fn read<'a>(
     (value, text)
 }
 
-/// The tree of the JSON `text` with stand-ins, and the values that they replace. `None` if it is not JSON, or nested too deeply.
+/// Returns the tree of the JSON `text` with stand-ins, and the values that they replace. `None` if it is not JSON, or nested too deeply.
 pub(super) fn tree(text: &str) -> Option<(Value, Vec<UnreadableMessage>)> {
     let raw: &RawValue = serde_json::from_str(text).ok()?;
     let mut unreadable = Vec::new();
@@ -228,7 +228,7 @@ impl<'de> Deserialize<'de> for Characters {
     }
 }
 
-/// The members of an object, as they come.
+/// The members of an object, in their order.
 struct MemberNames<'a>(Vec<(Characters, &'a RawValue)>);
 
 impl<'de> Deserialize<'de> for MemberNames<'de> {
@@ -290,7 +290,7 @@ mod tests {
         assert!(tree(&deep).is_none());
     }
 
-    /// Strings are equal if they were equal before, whatever their escapes.
+    /// Two strings are equal if they were equal before, regardless of their escapes.
     #[test]
     fn stand_ins_are_distinguished() {
         let value = |text: &str| tree(text).unwrap().0;

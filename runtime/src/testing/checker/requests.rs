@@ -32,23 +32,24 @@ const LEVELS: [&str; 8] = [
     "emergency",
 ];
 
-/// The severity of the level `name`.
+/// Returns the severity of the level `name`.
 pub(super) fn severity_of(name: Option<&Value>) -> Option<usize> {
     let name = name?.as_str()?;
     LEVELS.iter().position(|level| *level == name)
 }
 
-/// The value at `key` in the `_meta` of params or a result.
+/// Returns the value at `key` in the `_meta` of params or a result.
 pub(super) fn meta<'a>(holder: &'a Value, key: &str) -> Option<&'a Value> {
     holder.get("_meta")?.get(key)
 }
 
-/// A request id or progress token in a JSON tree.
+/// Returns a request id or progress token in a JSON tree.
 pub(super) fn id_in(value: &Value) -> Option<RequestId> {
     RequestId::from_json(&value.to_string()).ok()
 }
 
-/// The capabilities that `method` with these params needs and that a client did not declare. Malformed capabilities are reported elsewhere.
+/// Returns the capabilities that `method` with these params needs and that a client did not declare. Malformed capabilities are reported
+/// elsewhere.
 pub(super) fn undeclared_needs(
     method: Method,
     params: &Value,
@@ -63,7 +64,7 @@ pub(super) fn undeclared_needs(
     (!missing.is_empty()).then_some(missing)
 }
 
-/// The requirements that `missing` falls under: tools for sampling, modes of elicitation, or anything else.
+/// Returns the requirements that `missing` falls under: tools for sampling, modes of elicitation, or anything else.
 pub(super) fn requirements_of_needs(
     missing: RequiredCapabilities,
     tools: &'static [&'static str],
@@ -131,7 +132,7 @@ impl Traffic {
         if let Some(revision) = sending.revision {
             metadata::check_keys(report, revision, "params", &sending.params);
         }
-        // A request without a session, or with the id of another running request, is answered on its own stream, if at all.
+        // A request without a session, or with the id of another running request, gets its response on its own stream, if at all.
         let is_elsewhere = self.legacy.is_none() || sending.is_modern();
         let is_taken = |sent: &SentRequests| {
             let other = sent.requests.get(&(None, id.clone()));
@@ -152,7 +153,7 @@ impl Traffic {
     ) -> bool {
         let version = meta(&sending.params, VERSION).cloned();
         let is_ping = sending.known == Some(Method::Ping);
-        // Without a version it may belong to the session, if there is one. A ping needs neither.
+        // Without a version, it may belong to the session, if there is one. A ping needs neither.
         let is_modern =
             self.legacy.is_none() && !is_ping && meta(&sending.params, CAPABILITIES).is_some();
         if version.is_some() || is_modern {
@@ -299,7 +300,7 @@ impl Traffic {
         if let Some(known) = sending
             .known
             .filter(|known| known.rules(Revision::V2026_07_28).is_none())
-            // Those of the extension.
+            // Without the methods of the extension.
             .filter(|known| tasks::rules(*known, Revision::V2026_07_28).is_none())
         {
             report.error(&["C-11"], format!("2026-07-28 has no `{}`", known.as_str()));
@@ -477,7 +478,7 @@ impl Traffic {
         }
     }
 
-    /// Whether the current message is on the stream of a request of the modern era.
+    /// Returns whether the current message is on the stream of a request of the modern era.
     pub(super) fn is_stream_of_modern(&self, report: &Report<'_>) -> bool {
         let stream = &report.now.stream;
         stream.is_some()
@@ -488,7 +489,7 @@ impl Traffic {
                 .any(|sending| sending.stream == *stream && sending.is_modern())
     }
 
-    /// Whether the server declared `capability` to the peers of this era, as far as known.
+    /// Returns whether the server declared `capability` to the peers of this era, as far as known.
     pub(super) fn server_declares(&self, era: Era, capability: &str) -> bool {
         match era {
             Era::Legacy => self

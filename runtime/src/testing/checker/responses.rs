@@ -23,7 +23,7 @@ const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 /// Key of the subscription in the `_meta` of messages that belong to one.
 pub(super) const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
 
-/// Whether `params` of a ping are valid under every policy.
+/// Returns whether `params` of a ping are valid under every policy.
 fn is_plain(params: &Value) -> bool {
     let is_plain_meta = |(name, meta): (&String, &Value)| {
         let meta = meta.as_object().filter(|_| name == "_meta");
@@ -102,7 +102,7 @@ impl Traffic {
         let code = outcome.as_ref().err().map(|error| error.code);
         // Taken out, so that the rest of the connection can be borrowed; put back below.
         let found = self.sent(asker).requests.remove(&key);
-        // GAP-7: the id may be that of text which is not a message, as well as that of a request that was answered before.
+        // GAP-7: the id may belong to a text that is not a message, or to a request that was answered before.
         let is_answered = found.as_ref().is_some_and(|sending| sending.answered);
         if is_answered && self.answers_fault(report, id, code) {
             self.sent(asker)
@@ -141,7 +141,7 @@ impl Traffic {
     /// A-5, F-30
     fn unknown_id(&mut self, report: &mut Report<'_>, id: &RequestId) {
         let sent = self.sent(report.now.from.peer());
-        // Over HTTP the ids of the modern era are looked up in their own exchange only.
+        // Over HTTP, ids of the modern era are looked up only in their own exchange.
         let elsewhere = sent
             .requests
             .keys()
@@ -213,8 +213,7 @@ impl Traffic {
             && sending
                 .revision
                 .is_none_or(|revision| revision.era() == Era::Modern);
-        // GAP-2: the envelope comes first. A strict server refuses it before it
-        // reads anything else of it.
+        // GAP-2: the envelope is checked first. A strict server refuses it before it reads any other part.
         let is_strict = sending.is_extended && *code == code::INVALID_REQUEST;
         match sending.due {
             _ if is_probe || is_strict => {}
@@ -319,7 +318,7 @@ impl Traffic {
         }
     }
 
-    /// Returns whether it is a complete result, whose members are those of the method.
+    /// Returns whether it is a complete result, which has the members of the method.
     fn check_modern_result(
         &mut self,
         report: &mut Report<'_>,
@@ -487,7 +486,7 @@ impl Traffic {
 }
 
 impl Traffic {
-    /// The side that sends `method`, for messages about requests.
+    /// Returns the request `id` of the side `asker`.
     pub(super) fn request_of(
         &mut self,
         report: &Report<'_>,

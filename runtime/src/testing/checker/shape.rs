@@ -1,4 +1,5 @@
-//! The form of params and results at a revision: decoded by the generated types, and compared with what these write at that revision.
+//! The form of params and results at a revision: they are decoded by the generated types, and compared with what these types write at that
+//! revision.
 
 use std::collections::HashMap;
 
@@ -34,8 +35,8 @@ pub(super) fn params(
     }
 }
 
-/// As [`params`], without the check for members that only other revisions know. Returns the params in the form of the revision, if
-/// they are valid there.
+/// Like [`params`], without the check for members that only other revisions know. Returns the params in the form of the revision, if they
+/// are valid there.
 pub(super) fn form_of_params(
     report: &mut Report<'_>,
     revision: Revision,
@@ -199,7 +200,7 @@ fn special(
     }
 }
 
-/// Whether the content block is of a type that only later revisions have.
+/// Returns whether the content block is of a type that only later revisions have.
 fn is_later(block: &Value, revision: Revision) -> bool {
     match block.get("type").and_then(Value::as_str) {
         Some("audio") => revision < Revision::V2025_03_26,
@@ -208,7 +209,7 @@ fn is_later(block: &Value, revision: Revision) -> bool {
     }
 }
 
-/// A member that the revision requires in the result, and that is missing.
+/// Returns a member that the revision requires in the result, and that is missing.
 fn missing(revision: Revision, known: Method, result: &Value) -> Option<&'static str> {
     let rules = known.rules(revision)?;
     let complete = rules
@@ -236,7 +237,7 @@ fn requirements_of(revision: Revision, known: Method) -> &'static [&'static str]
     }
 }
 
-/// The params in the form of the revision, or the violation.
+/// Returns the params in the form of the revision, or the violation.
 fn encoded_params(revision: Revision, known: Method, raw: &str) -> Option<Result<String, Problem>> {
     /// The first pattern is of requests, the second of notifications.
     macro_rules! table {
@@ -257,7 +258,7 @@ fn encoded_params(revision: Revision, known: Method, raw: &str) -> Option<Result
     Some(encode(revision, raw))
 }
 
-/// The result in the form of the revision, or the violation.
+/// Returns the result in the form of the revision, or the violation.
 fn encoded_result(revision: Revision, known: Method, raw: &str) -> Option<Result<String, Problem>> {
     macro_rules! table {
         ($($request:ident)*) => {
@@ -274,7 +275,7 @@ fn encoded_result(revision: Revision, known: Method, raw: &str) -> Option<Result
     Some(encode(revision, raw))
 }
 
-/// `None` in the tables above is for methods without a type of their own.
+/// Reads and encodes a value. `None` in the tables above is for methods without their own type.
 fn encoded<T: DeserializeOwned + Conform>(
     revision: Revision,
     raw: &str,
@@ -298,7 +299,7 @@ struct Problem {
     message: String,
 }
 
-/// B-12: members that are known, but only to other revisions, are lost on strict peers.
+/// B-12: checks for members that only other revisions know. Strict peers ignore them.
 fn check_members(
     report: &mut Report<'_>,
     revision: Revision,
@@ -341,12 +342,12 @@ fn dropped(said: &Value, kept: &Value) -> Option<String> {
 }
 
 impl Schemas {
-    /// The list of tools may have changed.
+    /// Drops the schemas, because the list of tools may have changed.
     pub(super) fn forget(&mut self) {
         self.by_tool.clear();
     }
 
-    /// Whether parts of the schemas in a list, or of values to check against one, cannot be read. Then the schemas are dropped.
+    /// Returns whether parts of the schemas in a list, or of values to check against one, cannot be read. Then the schemas are dropped.
     pub(super) fn is_beyond(&mut self, known: Method, raw: &MessageText<'_>) -> bool {
         match known {
             Method::ListTools if raw.hides("/tools") => {
@@ -358,7 +359,7 @@ impl Schemas {
         }
     }
 
-    /// Learns from lists, and checks results of calls (I-7, TRAP-10).
+    /// Reads schemas from lists, and checks results of calls (I-7, TRAP-10).
     pub(super) fn check(
         &mut self,
         report: &mut Report<'_>,

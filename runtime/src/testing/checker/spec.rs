@@ -1,6 +1,6 @@
 //! The pages of the specification for the rules.
 
-/// The page for the requirement `id`. Rules are grouped by subject, so the letter determines nearly all pages.
+/// Returns the page for the requirement `id`. Rules are grouped by subject, so the letter determines nearly all pages.
 pub(super) fn page(id: &str) -> &'static str {
     macro_rules! page {
         ($path:literal) => {

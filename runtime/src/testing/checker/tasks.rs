@@ -8,7 +8,7 @@ use super::{
     traffic::{Sending, Traffic},
 };
 
-/// The capability of the other side that allows a request of `method` to become a task.
+/// Returns the capability of the other side that allows a request of `method` to become a task.
 const fn capability(method: Method) -> Option<&'static str> {
     match method {
         Method::CallTool => Some("tasks.requests.tools.call"),
@@ -18,7 +18,7 @@ const fn capability(method: Method) -> Option<&'static str> {
     }
 }
 
-/// The id in a report on a task, and whether the task has ended.
+/// Returns the id in a report on a task, and whether the task has ended.
 fn state(task: &Value) -> Option<(&str, bool)> {
     let status = task.get("status")?.as_str()?;
     let has_ended = matches!(status, "completed" | "failed" | "cancelled");
@@ -26,7 +26,7 @@ fn state(task: &Value) -> Option<(&str, bool)> {
 }
 
 impl Sending {
-    /// Whether it asks to become a task, at a revision with tasks.
+    /// Returns whether it asks to become a task, at a revision with tasks.
     fn wants_task(&self) -> bool {
         self.revision == Some(Revision::V2025_11_25)
             && self.known.and_then(capability).is_some()
@@ -71,7 +71,7 @@ impl Traffic {
                     self.learn_task(report, task);
                 }
             }
-            // The result is handed out when the task has ended.
+            // The result is sent when the task has ended.
             Some(Method::GetTaskPayload) => {
                 let mut task = Map::new();
                 let id = sending.params.get("taskId").cloned();

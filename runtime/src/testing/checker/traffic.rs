@@ -20,13 +20,13 @@ pub(super) struct Traffic {
     pub(super) legacy: Option<Handshake>,
     /// Whether a request of the modern era was seen.
     pub(super) modern: bool,
-    /// Whether the server has answered like one of the modern era.
+    /// Whether the server has answered like a server of the modern era.
     pub(super) server_is_modern: bool,
     /// Capabilities in the server's response to `server/discover`.
     pub(super) discovered: Option<Value>,
     pub(super) client: SentRequests,
     pub(super) server: SentRequests,
-    /// `requestState` values that the server gave out, and the request of each.
+    /// `requestState` values that the server has sent, and the request of each.
     pub(super) states: HashMap<String, RequestId>,
     pub(super) schemas: Schemas,
     /// Exchanges in which the client sent something.
@@ -56,7 +56,7 @@ pub(super) struct Handshake {
 pub(super) struct SentRequests {
     /// Ids of its requests of the legacy era.
     pub(super) legacy_ids: HashSet<RequestId>,
-    /// Its requests, the last one by each id. Over HTTP ids of the modern era belong to their exchange.
+    /// Its requests, the last one for each id. Over HTTP, ids of the modern era belong to their exchange.
     pub(super) requests: HashMap<(Option<String>, RequestId), Sending>,
     /// Texts that are not messages and may be answered with an error.
     pub(super) faults: VecDeque<Fault>,
@@ -79,7 +79,7 @@ pub(super) struct Sending {
     /// The least severe log message that it asked for.
     pub(super) level: Option<usize>,
     pub(super) due: DueAnswers,
-    /// Whether its envelope has members that JSON-RPC does not define: a strict peer refuses it for that, whatever its other faults.
+    /// Whether its envelope has members that JSON-RPC does not define: a strict peer refuses it for this reason, whatever its other faults.
     pub(super) is_extended: bool,
     pub(super) cancelled: Option<u64>,
     pub(super) answered: bool,
@@ -92,7 +92,7 @@ pub(super) struct Sending {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum DueAnswers {
     Anything,
-    /// An error with one of these codes, or else these requirements are not met.
+    /// An error with one of these codes, otherwise these requirements are violated.
     Error(&'static [i64], &'static [&'static str]),
 }
 
@@ -101,7 +101,7 @@ impl Sending {
         !self.answered && self.cancelled.is_none()
     }
 
-    /// Whether it runs as a task.
+    /// Returns whether it runs as a task.
     pub(super) fn is_task_at_work(&self, ended: &HashMap<String, u64>) -> bool {
         self.task
             .as_ref()
@@ -115,7 +115,7 @@ impl Sending {
 }
 
 impl Handshake {
-    /// By its name in the method tables: `tools`, `tools.listChanged`.
+    /// Returns whether `side` declared `capability`, by its name in the method tables: `tools`, `tools.listChanged`.
     pub(super) fn declares(&self, side: Side, capability: &str) -> bool {
         match side {
             Side::Client => declares(&self.client_capabilities, capability),
@@ -124,7 +124,7 @@ impl Handshake {
     }
 }
 
-/// Whether `capabilities` has `capability`, by its name in the method tables.
+/// Returns whether `capabilities` has `capability`, by its name in the method tables.
 pub(super) fn declares(capabilities: &Value, capability: &str) -> bool {
     let found = capability
         .split('.')
@@ -140,14 +140,14 @@ impl Traffic {
         }
     }
 
-    /// The revision of the legacy session, if there is one.
+    /// Returns the revision of the legacy session, if there is one.
     pub(super) fn session(&self) -> Option<Revision> {
         self.legacy
             .as_ref()
             .and_then(|handshake| handshake.revision)
     }
 
-    /// The key of a request that the side `from` sends, or sent.
+    /// Returns the key of a request that the side `from` sends, or sent.
     pub(super) fn key(
         &self,
         report: &Report<'_>,
@@ -166,7 +166,7 @@ impl Traffic {
         }
     }
 
-    /// One text, which should be a message or, at 2025-03-26, an array of them.
+    /// Handles one text, which should be a message or, at 2025-03-26, an array of them.
     pub(super) fn text(&mut self, report: &mut Report<'_>, text: &str) {
         self.hear(report);
         if !text.trim_start().starts_with('[') {
@@ -201,7 +201,7 @@ impl Traffic {
         }
     }
 
-    /// Bytes that should be a message, but are not UTF-8.
+    /// Handles bytes that should be a message, but are not UTF-8.
     pub(super) fn bytes(&mut self, report: &mut Report<'_>, bytes: &[u8]) {
         self.hear(report);
         let fault = envelope::no_text(bytes);
@@ -215,7 +215,7 @@ impl Traffic {
         }
     }
 
-    /// Counts an unreadable response as the answer to its request, which then waits for no other.
+    /// Counts an unreadable response as the response to its request, which then waits for no other response.
     fn settle(&mut self, report: &Report<'_>, fault: &Fault) {
         if let Some(id) = &fault.answers {
             let asker = report.now.from.peer();
@@ -330,7 +330,7 @@ impl Traffic {
         }
     }
 
-    /// A response to a text that was not a message, found by the id in it. Returns `false` if there is no such text.
+    /// Handles a response to a text that was not a message, found by the id in it. Returns `false` if there is no such text.
     pub(super) fn answers_fault(
         &mut self,
         report: &mut Report<'_>,
@@ -366,21 +366,21 @@ impl Traffic {
         true
     }
 
-    /// All requests of the client in the exchange were refused.
+    /// Records that all requests of the client in the exchange were refused.
     fn refused(&mut self, stream: Option<&str>) {
         for sending in self.client.requests.values_mut() {
             sending.answered |= sending.stream.as_deref() == stream;
         }
     }
 
-    /// Whether this is the response to an HTTP request without a recorded body: one that was refused before it was read.
+    /// Returns whether this is the response to an HTTP request without a recorded body: one that was refused before it was read.
     pub(super) fn is_answer_to_unread(&self, report: &Report<'_>) -> bool {
         let now = report.now;
         let is_unheard = |stream: &String| !self.heard.contains(stream);
         now.checker.http && now.stream.as_ref().is_some_and(is_unheard)
     }
 
-    /// One side closed a stream, or the client its session.
+    /// Handles the end of a stream by one side, or of the session by the client.
     pub(super) fn closed(&mut self, report: &mut Report<'_>) {
         let now = report.now;
         match (now.from, &now.stream) {
@@ -402,7 +402,7 @@ impl Traffic {
         }
     }
 
-    /// F-6, F-9: at 2025-11-25 the client may come back for the answer.
+    /// F-6, F-9: at 2025-11-25, the client may fetch the response later.
     fn left_unanswered(&self, report: &mut Report<'_>) {
         let requests = self.client.requests.values();
         let mut open = requests.filter(|sending| {
@@ -420,7 +420,7 @@ impl Traffic {
         }
     }
 
-    /// B-10: a peer that does not answer pings counts as dead.
+    /// B-10: a peer that does not answer pings counts as disconnected.
     pub(super) fn finish(self, findings: &mut Vec<TrafficFinding>) {
         // A peer that has disconnected answers nothing.
         let server = match self.ended {

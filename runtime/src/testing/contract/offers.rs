@@ -1,4 +1,4 @@
-//! The changes of what a server offers: tools, prompts, resources.
+//! The changes of a server's tools, prompts and resources.
 
 use serde_json::{Map, Value};
 use trueform_compare::{Flow, Impact};
@@ -28,7 +28,7 @@ impl Changes {
         }
     }
 
-    /// Arguments flow in, results flow out.
+    /// Compares two schemas. Arguments flow in, results flow out.
     fn schema(&mut self, tool: &str, before: &Value, after: &Value, flow: Flow) {
         let (whole, part) = match flow {
             Flow::Out => ("result", "result"),
@@ -56,7 +56,7 @@ impl Changes {
         for (name, argument) in old {
             let place = format!("{place}, argument `{name}`");
             let Some(other) = new.get(name) else {
-                // Arguments that a prompt does not take are refused.
+                // Arguments that a prompt does not have are refused.
                 self.add(Impact::Breaking, place, "it is gone");
                 continue;
             };
@@ -90,7 +90,7 @@ impl Changes {
         });
     }
 
-    /// What all kinds have in common, and their other members apart from `apart`; `impacts` are those of a member.
+    /// Compares what all kinds have in common, and their other members except `apart`; `impacts` returns those of a member.
     fn described(
         &mut self,
         place: &str,
@@ -111,7 +111,7 @@ impl Changes {
             "title" | "icons" => [Impact::Additive; 3],
             name => impacts(name),
         });
-        // Clients without it can no longer call it.
+        // Clients without the capability can no longer call it.
         self.list(
             &format!("{place}, needs"),
             before.get("needs"),
@@ -129,7 +129,7 @@ impl Changes {
                 after,
                 |member| match member {
                     "title" => [Impact::Additive; 3],
-                    // Clients decide by them whether to ask people.
+                    // They determine whether clients ask people.
                     _ if name == "annotations" => [Impact::Risky; 3],
                     _ => [Impact::Additive, Impact::Risky, Impact::Risky],
                 },

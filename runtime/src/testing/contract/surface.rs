@@ -5,11 +5,11 @@ use trueform_schema::{At, Encode, Revision, Revisions, View};
 
 use crate::{feature::listing::Item, needs::RequiredCapabilities, server::Service};
 
-/// The contract of `service`: its name and descriptions, its capabilities, the revisions that it serves, its tools,
-/// prompts, resources and templates of resources.
+/// Returns the contract of `service`: its name and descriptions, its capabilities, the revisions that it serves, its tools, prompts,
+/// resources and templates of resources.
 ///
 /// Members, tools and prompts are sorted by name, resources and templates by their URIs; `needs` lists the client capabilities that it requires. The server's own
-/// `version` is left out, because it changes with every release. What is disabled is left out too.
+/// `version` is left out, because it changes with every release. Disabled items are left out too.
 #[must_use]
 pub fn contract(service: &Service) -> Value {
     let engine = &service.engine;
@@ -78,7 +78,7 @@ pub fn contract(service: &Service) -> Value {
     whole
 }
 
-/// `item` with the client capabilities that it `needs`.
+/// Returns `item` with the client capabilities that it `needs`.
 fn with_needs(mut item: Value, needs: RequiredCapabilities) -> Value {
     if let Value::Object(members) = &mut item
         && !needs.is_empty()
@@ -88,7 +88,7 @@ fn with_needs(mut item: Value, needs: RequiredCapabilities) -> Value {
     item
 }
 
-/// The member `key` of `item`, and the rest of it.
+/// Splits `item` into its member `key` and the rest.
 fn keyed(mut item: Value, key: &str) -> Option<(String, Value)> {
     match item.as_object_mut()?.remove(key)? {
         Value::String(key) => Some((key, item)),

@@ -21,7 +21,7 @@ use crate::{
 /// The id of the request that comes after everything.
 const LAST: &str = "the last request";
 
-/// Any bytes are sent as lines to a server. The server writes lines of JSON, answers an id no more often than it was requested,
+/// Sends any bytes as lines to a server. Checks that the server writes lines of JSON, answers an id no more often than it was requested,
 /// answers the last request, and does nothing that the specification forbids.
 ///
 /// # Panics
@@ -58,7 +58,7 @@ pub fn link(bytes: &[u8]) {
     assert!(found.is_empty(), "{}\n\n{transcript}", found.join("\n"));
 }
 
-/// Whether a transcript holds `line` unchanged: it is text, and if it is JSON, a tree can hold it.
+/// Returns whether a transcript contains `line` unchanged: it is text, and if it is JSON, a tree can represent it.
 fn is_shown(line: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(line) else {
         return false;
@@ -66,7 +66,7 @@ fn is_shown(line: &[u8]) -> bool {
     serde_json::from_str::<&RawValue>(text).is_err() || serde_json::from_str::<Value>(text).is_ok()
 }
 
-/// The properties of `output` that do not depend on the specification.
+/// Checks the properties of `output` that do not depend on the specification.
 fn promises(bytes: &[u8], input: &[u8], output: &str) {
     let mut open = asked(input);
     for line in output.lines() {
@@ -89,7 +89,7 @@ fn promises(bytes: &[u8], input: &[u8], output: &str) {
     );
 }
 
-/// Whether the input itself uses the last id.
+/// Returns whether the input itself uses the last id.
 fn uses_last(bytes: &[u8]) -> bool {
     String::from_utf8_lossy(bytes).contains(LAST)
 }
@@ -107,7 +107,7 @@ fn answered(open: &mut HashMap<String, usize>, id: &Value, line: &str) {
     }
 }
 
-/// How often each id may be answered.
+/// Returns how often each id may be answered.
 fn asked(input: &[u8]) -> HashMap<String, usize> {
     let mut open = HashMap::new();
     let mut ask = |id: Option<RequestId>| {
@@ -144,7 +144,7 @@ fn key(id: &RequestId) -> String {
 /// Number of yields to other tasks per line, if lines are sent one by one.
 const TURNS: usize = 64;
 
-/// The output of the server for `input`.
+/// Returns the output of the server for `input`.
 fn served(input: Vec<u8>, in_turn: bool, recorder: &Recorder) -> String {
     // Every other input goes to a server that accepts nothing which the specification forbids.
     let leniencies = match input.len() % 2 {
@@ -154,7 +154,7 @@ fn served(input: Vec<u8>, in_turn: bool, recorder: &Recorder) -> String {
     output(service(leniencies), input, in_turn, recorder)
 }
 
-/// The output of a server, which reads carefully or not, for `input`, one line after the other.
+/// Returns the output of a server for `input`, one line after the other. `is_careful` selects its reader.
 pub(super) fn answers(input: &[u8], policy: Policy, is_careful: bool) -> String {
     let greet = DynamicPrompt::new("greet")
         .argument("name", "Who is greeted.", false)
@@ -181,7 +181,7 @@ pub(super) fn answers(input: &[u8], policy: Policy, is_careful: bool) -> String 
     output(service, input.to_owned(), true, &Recorder::new())
 }
 
-/// The output of `service` for `input`.
+/// Returns the output of `service` for `input`.
 fn output(service: Service, input: Vec<u8>, in_turn: bool, recorder: &Recorder) -> String {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()

@@ -2,8 +2,8 @@
 
 use crate::feature::resources::{template::Template, trie::Trie};
 
-/// Templates are parsed or refused; the values of a URI are decoded or refused, make a URI that has the form of the template
-/// again, and do not leave their folder; the trie finds each template for its URIs.
+/// Checks that templates are parsed or refused; that the values of a URI are decoded or refused, expand to a URI that matches the template
+/// again, and do not leave their folder; and that the trie finds each template for its URIs.
 pub fn template(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -14,7 +14,7 @@ pub fn template(bytes: &[u8]) {
     };
     let count = template.names().count();
     let file_like = template.clone().file_like();
-    // The others part from its prefix at each place where text can be parted.
+    // The others diverge from its prefix at each place where text can be split.
     let prefix = template.prefix();
     let others = prefix.char_indices().map(|(at, _)| &prefix[..at]);
     let trie = Trie::new(others.chain([prefix]));
@@ -40,7 +40,7 @@ pub fn template(bytes: &[u8]) {
         };
         let again: Vec<&str> = again.iter().map(|value| &**value).collect();
         assert_eq!(template.expanded(&again), expanded, "{uri}");
-        // A value that has text of the template in it may end sooner once that text is no longer encoded: `{a}-{b}` and `x%2Dy-z`.
+        // A value that contains text of the template may end earlier if that text is no longer encoded: `{a}-{b}` and `x%2Dy-z`.
         if !values.iter().any(|value| template.has_in_literals(value)) {
             assert_eq!(again, values, "{uri}");
         }

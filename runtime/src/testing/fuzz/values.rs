@@ -19,8 +19,8 @@ use crate::{
     projection,
 };
 
-/// Params of any method at any revision, from either side, and results: accepted values are written again, and read back as
-/// the same value.
+/// Checks params of any method at any revision, from either side, and results: accepted values can be written, and are read back as the
+/// same value.
 pub fn decode(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -63,7 +63,7 @@ fn params<T: Encode + PartialEq + std::fmt::Debug>(
 /// The result of some method.
 type AnyResult = Box<dyn Conform + Send>;
 
-/// A result is written again at every revision, and its complete form is read back as a result.
+/// Checks that a result can be written at every revision, and that its complete form is read back as a result.
 fn result(text: &str, method: Method, decode: fn(Method, &str) -> Result<AnyResult, DecodeError>) {
     let Ok(value) = decode(method, text) else {
         return;
@@ -82,7 +82,7 @@ fn result(text: &str, method: Method, decode: fn(Method, &str) -> Result<AnyResu
     }
 }
 
-/// A decoded value is written unchanged, except for line breaks between tokens.
+/// Checks that a decoded value is written unchanged, except for line breaks between tokens.
 fn same_again<T: Encode>(value: &T, revision: Revision, again: impl Fn(&str) -> Option<T>) {
     let mut all = Vec::new();
     value.encode(View::ALL, &mut all);
@@ -108,8 +108,8 @@ fn json_text(bytes: &[u8]) -> &str {
     text
 }
 
-/// Values that servers send: at each revision they are written as JSON and either conform or are reported as violations, before
-/// and after their projection.
+/// Checks values that servers send: at each revision, they are written as JSON and either conform or are reported as violations, before and
+/// after their projection.
 pub fn conform(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else {
         return;
@@ -125,7 +125,7 @@ pub fn conform(bytes: &[u8]) {
         for revision in Revision::ALL {
             let projected = projection::tool(&tool, revision);
             at::<Tool>(&*projected, revision);
-            // Values that a tree cannot hold are left unchanged; they do not conform, so such a tool is never listed.
+            // Values that a tree cannot represent are left unchanged; they do not conform, so such a tool is never listed.
             let output = projected.output_schema.as_ref();
             let output = output.filter(|schema| schema.to_value().is_object());
             assert!(
@@ -153,7 +153,7 @@ pub fn conform(bytes: &[u8]) {
     }
 }
 
-/// The value of `text`, if it is one, with all checks applied.
+/// Decodes the value of `text`, if it is valid, and applies all checks.
 fn seen<T: Conform + DeserializeOwned + PartialEq + std::fmt::Debug>(text: &str) -> Option<T> {
     let value: T = trueform_schema::decode::from_str(text).ok()?;
     same_again(&value, Revision::LATEST, |text| {
@@ -165,7 +165,7 @@ fn seen<T: Conform + DeserializeOwned + PartialEq + std::fmt::Debug>(text: &str)
     Some(value)
 }
 
-/// A value of type `T`.
+/// Checks a value of type `T`.
 fn at<T: Conform + DeserializeOwned>(value: &dyn Conform, revision: Revision) {
     let all = trueform_schema::violations(value, revision);
     let first = trueform_schema::conform(value, revision).err();
@@ -181,7 +181,7 @@ fn at<T: Conform + DeserializeOwned>(value: &dyn Conform, revision: Revision) {
     assert_eq!(At::new(&received, revision).to_string(), written);
 }
 
-/// Header values: every value can be sent in Base64 form, and every value that a peer sends is at most a mismatch.
+/// Checks header values: every value can be sent in Base64 form, and every value that a peer sends results at most in a mismatch.
 pub fn header(bytes: &[u8]) {
     let param = |kind| HeaderParam {
         name: "P".into(),
@@ -227,8 +227,8 @@ impl Headers for One<'_> {
     }
 }
 
-/// Arguments against schemas; where there are two lines, the first is one more schema. Text and tree get the same verdict, and
-/// the report is bounded.
+/// Checks arguments against schemas; if there are two lines, the first is another schema. The results for text and tree are the same, and
+/// the size of the report is limited.
 pub fn arguments(bytes: &[u8]) {
     static SCHEMAS: OnceLock<Vec<Schema>> = OnceLock::new();
     let Ok(text) = std::str::from_utf8(bytes) else {
@@ -249,7 +249,8 @@ pub fn arguments(bytes: &[u8]) {
             assert!(violations.to_string().len() < 1 << 20);
             assert!(violations.for_log().to_string().len() < 1 << 20);
         }
-        // Trees cannot hold all JSON: no numbers beyond those of f64, no lone surrogates. Text that the schema ignores may contain them.
+        // Trees cannot represent all JSON: no numbers beyond those of f64, no lone surrogates. Text that the schema ignores may contain
+        // them.
         let Ok(tree) = &tree else {
             assert!(by_text.is_err() || serde_json::from_str::<&RawValue>(text).is_ok());
             continue;
@@ -264,7 +265,7 @@ pub fn arguments(bytes: &[u8]) {
     }
 }
 
-/// One of each kind of rule, and some together.
+/// Returns a schema of each kind of rule, and some combinations.
 fn schemas(options: CompileOptions) -> Vec<Schema> {
     let all = [
         json!({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "string", "maxLength": 4}},

@@ -1,4 +1,4 @@
-//! A body whose bytes are recorded as they pass, without delaying any.
+//! A body whose bytes are recorded as they pass, without delay.
 
 use std::{
     fmt,
@@ -16,7 +16,7 @@ use crate::{
     testing::{Event, Side},
 };
 
-/// The body of a request or a response that [`RecorderLayer`](super::RecorderLayer) wraps: it passes every frame on as it comes.
+/// The body of a request or a response that [`RecorderLayer`](super::RecorderLayer) wraps: it passes every frame on as it arrives.
 pub struct RecordedBody<B> {
     inner: Pin<Box<B>>,
     taking: Taking,
@@ -39,7 +39,7 @@ pub(super) enum Taking {
     Request(Vec<u8>),
     /// One text of the server.
     Whole(Vec<u8>),
-    /// As [`Whole`](Self::Whole), unless it does not look like a message: HTTP refusals have bodies of all kinds.
+    /// Like [`Whole`](Self::Whole), unless it does not look like a message: HTTP refusals have bodies of all kinds.
     Refusal(Vec<u8>),
     /// Each event as a text of the server.
     Events(EventReader),
@@ -63,7 +63,7 @@ impl<B: Body> RecordedBody<B> {
         body
     }
 
-    /// Sets its length in bytes, if it does not know it.
+    /// Sets its length in bytes, if the body does not report it.
     pub(super) fn of_length(mut self, length: Option<u64>) -> Self {
         self.length = self.length.or(length);
         self
@@ -90,7 +90,7 @@ impl<B> RecordedBody<B> {
         }
     }
 
-    /// All of the body has passed.
+    /// Records that the whole body has passed.
     fn end(&mut self) {
         if std::mem::replace(&mut self.is_done, true) {
             return;
@@ -110,7 +110,7 @@ impl<B> RecordedBody<B> {
         }
     }
 
-    /// No more of the body will pass.
+    /// Records that no more of the body will pass.
     fn break_off(&mut self, by: Side) {
         if std::mem::replace(&mut self.is_done, true) {
             return;
@@ -126,7 +126,8 @@ impl<B> RecordedBody<B> {
         self.exchange.push(by, Event::Closed, self.exchange.turn());
     }
 
-    /// Whether the text is complete although nobody read to the end, which a reader that knows the length need not do.
+    /// Returns whether the text is complete although the body was not read to the end. A reader that knows the length does not have to do
+    /// that.
     fn is_complete(&self) -> bool {
         match &self.taking {
             Taking::Request(text) => self.has_length(text) || is_structure(text),
@@ -162,7 +163,7 @@ fn is_json(text: &[u8]) -> bool {
     serde_json::from_slice::<&serde_json::value::RawValue>(jsonrpc::without_mark(text)).is_ok()
 }
 
-/// Whether it is a complete object or array.
+/// Returns whether it is a complete object or array.
 fn is_structure(text: &[u8]) -> bool {
     matches!(
         jsonrpc::trimmed(jsonrpc::without_mark(text)),

@@ -1,6 +1,6 @@
 //! Records the traffic of an HTTP service that serves MCP: the bodies with messages, and their exchanges and clients.
 //!
-//! Knows methods, statuses and headers of Streamable HTTP; the checker interprets the messages.
+//! This module handles methods, statuses and headers of Streamable HTTP; the checker interprets the messages.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -45,7 +45,7 @@ pub struct RecordedResponse<F> {
     head: Head,
 }
 
-/// The pending head of a response. If it never comes, the side that broke off is recorded.
+/// The pending head of a response. If it never arrives, the side that disconnected is recorded.
 struct Head {
     exchange: RecordedExchange,
     is_done: bool,
@@ -58,11 +58,11 @@ struct Head {
 pub(super) struct SessionNumbers {
     exchanges: u64,
     sessions: HashMap<Vec<u8>, String>,
-    /// Ids of events, which no two events of a session have in common.
+    /// Ids of events, which are unique in a session.
     events: HashSet<(Option<String>, Vec<u8>)>,
 }
 
-/// One request and all that belongs to it.
+/// One request, and everything that belongs to it.
 #[derive(Clone, Debug)]
 pub(super) struct RecordedExchange {
     recorder: Recorder,
@@ -80,20 +80,20 @@ struct About {
 }
 
 impl Recorder {
-    /// A layer that records the traffic of an HTTP service, such as the router of
-    /// [`Server::into_router`](crate::Server::into_router): the body of each POST as sent by the client; each JSON body, and
-    /// each event of an event stream that has data, as sent by the server. Bodies are passed on as they come. Clones of
-    /// the layer, and other layers of this recorder, record into the same transcript. [`Checker::http`] checks it.
+    /// Returns a layer that records the traffic of an HTTP service, such as the router of
+    /// [`Server::into_router`](crate::Server::into_router): the body of each POST as sent by the client; each JSON body, and each event of
+    /// an event stream that has data, as sent by the server. Bodies are passed on as they arrive. Clones of the layer, and other layers of
+    /// this recorder, record into the same transcript. [`Checker::http`] checks it.
     ///
     /// Each exchange has its own name in [`Record::stream`]. Sessions are numbered in [`Record::session`], by the header
-    /// `Mcp-Session-Id`, whose value is not recorded. Requests without this header belong to no session: those of
-    /// 2026-07-28, which are independent, and legacy ones to a server that assigns no ids. Several clients of the latter cannot be
-    /// distinguished: use a recorder for each.
+    /// `Mcp-Session-Id`, whose value is not recorded. Requests without this header belong to no session: requests of 2026-07-28, which are
+    /// independent, and legacy requests to a server that assigns no ids. Several clients of such a server cannot be distinguished: use one
+    /// recorder for each.
     ///
-    /// A client that goes away before the end of a response, and one that ends its session, is recorded as
-    /// [`Event::Closed`], and so is a server that ends an event stream, or that fails or panics before the end of a response.
-    /// The body of a request is recorded once all of it has passed, even if nobody reads to its end. Events that are sent again to a
-    /// client that resumes a stream are recorded once. Content encodings are not undone: this layer belongs inside of those that compress.
+    /// [`Event::Closed`] records a client that disconnects before the end of a response or ends its session, and a server that ends an
+    /// event stream, or that fails or panics before the end of a response. The body of a request is recorded when all of it has passed,
+    /// even if it is not read to its end. Events that are sent again to a client that resumes a stream are recorded only once. Content
+    /// encodings are not decoded: put this layer inside layers that compress.
     ///
     /// ```
     /// use axum::{body::Body, http::Request};
@@ -183,7 +183,7 @@ impl RecordedExchange {
             .push(turn, record, Some(self.shared.session.clone()));
     }
 
-    /// Whether this event of a resumed stream was recorded before. If not, it is added.
+    /// Returns whether this event of a resumed stream was recorded before. If not, it is added.
     pub(super) fn is_replayed(&self, id: Option<&[u8]>) -> bool {
         let Some(id) = id else {
             return false;
@@ -193,7 +193,7 @@ impl RecordedExchange {
         !is_new && self.shared.resumes
     }
 
-    /// The session may be known from the request, or only from the answer to `initialize`.
+    /// Reads the session from the headers. It is in the request, or only in the response to `initialize`.
     fn learn_session(&self, headers: &HeaderMap) {
         let Some(id) = headers.get(SESSION_HEADER) else {
             return;
@@ -207,11 +207,11 @@ impl RecordedExchange {
                 .or_insert_with(|| next.to_string())
                 .clone()
         };
-        // It does not change once it is known.
+        // It never changes.
         let _ = self.shared.session.set(name);
     }
 
-    /// How the body of the request is recorded.
+    /// Returns how the body of the request is recorded.
     fn taking_of_request(&self) -> Taking {
         match self.shared.method == Method::POST {
             true => Taking::Request(Vec::new()),
@@ -219,7 +219,7 @@ impl RecordedExchange {
         }
     }
 
-    /// How the body of the response is recorded.
+    /// Returns how the body of the response is recorded.
     fn taking_of_response(&self, status: StatusCode, headers: &HeaderMap) -> Taking {
         let kind = headers
             .get(header::CONTENT_TYPE)
@@ -234,7 +234,7 @@ impl RecordedExchange {
         }
     }
 
-    /// The client has ended its session.
+    /// Records that the client has ended its session.
     fn session_ended(&self) {
         let turn = self.shared.began;
         let record = Record {
@@ -324,7 +324,7 @@ where
 }
 
 impl Head {
-    /// The response will not come.
+    /// Records that the response will not arrive.
     fn end(&mut self, by: Side) {
         if !std::mem::replace(&mut self.is_done, true) {
             self.exchange.push(by, Event::Closed, self.exchange.turn());
@@ -332,7 +332,7 @@ impl Head {
     }
 }
 
-/// If it is dropped before the response has come, the client has disconnected, unless the service panicked.
+/// If it is dropped before the response has arrived, the client has disconnected, unless the service panicked.
 impl Drop for Head {
     fn drop(&mut self) {
         self.end(match self.is_at_work {
@@ -342,7 +342,7 @@ impl Drop for Head {
     }
 }
 
-/// The length of a request's body in bytes, according to its head.
+/// Returns the length of a request's body in bytes, according to its head.
 fn length_of(headers: &HeaderMap) -> Option<u64> {
     headers
         .get(header::CONTENT_LENGTH)?
