@@ -1,8 +1,8 @@
-//! What a server offers. Each feature is a room of one shape: it gathers what was registered (`build`), declares its
-//! capability (`declare`), keeps one [`Listing`](listing::Listing) for each of its lists, and reports changes to
-//! [`subscriptions`]. Writing the capabilities for a revision leaves out what that revision does not have.
+//! What a server offers. Each feature has a [`Room`] of the same structure: it collects what was registered (`build`), declares its
+//! capability (`declare`), keeps one [`Listing`](listing::Listing) for each of its lists, and reports changes to [`subscriptions`]. When
+//! the capabilities are written for a revision, members that the revision does not have are left out.
 //!
-//! [`call`] runs what a feature looks up, if it is [`Callable`](callable::Callable): a tool, a prompt, a resource, a method of an extension.
+//! [`call`] runs what a feature finds, if it is [`Callable`](callable::Callable): a tool, a prompt, a resource, a method of an extension.
 
 pub(crate) mod asking;
 pub(crate) mod caching;
@@ -42,8 +42,8 @@ use crate::{
     needs::{RequiredCapabilities, Undeclared},
 };
 
-/// The error for a client of `era` that did not declare what its message needs. Only the modern era has a code for it (C-10). A
-/// tool answers clients of the legacy era with a result instead (DEC-9).
+/// Returns the error for a client of `era` that did not declare what its message needs. Only the modern era has a code for it (C-10). In
+/// the legacy era, a tool returns a result instead (DEC-9).
 #[cold]
 pub(crate) fn undeclared(era: Era, missing: impl Into<Undeclared>) -> ErrorObject {
     let Undeclared { what, required } = missing.into();
@@ -62,18 +62,18 @@ pub(crate) fn undeclared(era: Era, missing: impl Into<Undeclared>) -> ErrorObjec
     }
 }
 
-/// What the engine asks of every feature.
+/// What the engine needs from every feature.
 pub(crate) trait Room {
     /// Declares the capability of the feature at `revision`. Members that the revision does not have are left out when it is
     /// written.
     fn declare(&self, revision: Revision, capabilities: &mut ServerCapabilities);
 
-    /// The kinds of change that peers can hear of, one for each list that changes.
+    /// Returns the kinds of change that peers can be notified of, one for each list that changes.
     fn topics(&self) -> &'static [Topic] {
         &[]
     }
 
-    /// What the client must have declared for a request of `method` that names `name`. Nothing if the caller does not see `name`.
+    /// What the client must have declared for a request of `method` that names `name`. Empty if the caller does not see `name`.
     fn needs(
         &self,
         _method: Method,
@@ -114,7 +114,7 @@ impl Features {
         rooms.into_iter().flatten()
     }
 
-    /// What the server declares it can do (B-9) at `revision`.
+    /// Returns the capabilities that the server declares (B-9) at `revision`.
     pub(crate) fn capabilities(&self, revision: Revision) -> ServerCapabilities {
         let mut capabilities = ServerCapabilities::default();
         for room in self.rooms() {
@@ -123,7 +123,7 @@ impl Features {
         capabilities
     }
 
-    /// The kinds of change that peers can hear of.
+    /// Returns the kinds of change that peers can be notified of.
     pub(crate) fn topics(&self) -> impl Iterator<Item = &'static Topic> {
         self.rooms().flat_map(Room::topics)
     }

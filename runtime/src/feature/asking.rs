@@ -13,28 +13,28 @@ mod url;
 
 pub use self::url::VisitedUrl;
 
-/// What is wrong with the content of a form, as of any other answer.
+/// Converts a fault in the content of a form to the error of any other answer.
 fn unfit(fault: FormFault) -> DecodeError {
     let problem = format!("expected {}, found {}", fault.expected, fault.found);
     DecodeError::new(fault.pointer, problem)
 }
 
 impl Context {
-    /// Asks the user of the client `message`, and for a value of type `T`: a struct of strings, numbers, booleans and enumerations
-    /// is a form with these fields, and one of these alone is a form with one field. [`Askable`] has the details.
+    /// Asks the user of the client for a value of type `T`, with the text `message`. A struct of strings, numbers, booleans and
+    /// enumerations is a form with these fields; one such value alone is a form with one field. [`Askable`] has the details.
     ///
     /// `key` names the question within the call. The answer is checked against the form, by the schema of the client's revision and
-    /// by the bounds of the Rust types; one that does not fit is asked for again, within the rounds that
-    /// [`Server::ask_rounds`](crate::Server::ask_rounds) gives the call. A refusal is an answer: see [`Asked`]. Secrets must not be asked for like
-    /// this; [`ask_url`](Self::ask_url) is for them.
+    /// by the bounds of the Rust types. If it does not fit, the client is asked again, within the rounds that
+    /// [`Server::ask_rounds`](crate::Server::ask_rounds) allows. A refusal is an answer: see [`Asked`]. Do not ask for secrets in this way;
+    /// use [`ask_url`](Self::ask_url) for them.
     ///
-    /// The future does nothing unless it is awaited, so only `async` functions ask; rustc warns of one that is left behind
+    /// The future does nothing unless it is awaited, so only `async` functions can ask. rustc warns about a future that is not awaited
     /// (`unused_must_use`).
     ///
-    /// Clients until 2025-11-25 are sent a request, and the function waits for the answer. **A client of 2026-07-28 is asked within
-    /// the result of the call, and the function is run anew with the answer: what it does before the question is done again.**
-    /// [`once`](Self::once) is the cure. All questions that wait at the same time, such as under `tokio::join!`, are asked together. In
-    /// tests, `testing::ScriptedUser` answers (feature `testing`).
+    /// Clients until 2025-11-25 get a request, and the function waits for the answer. **A client of 2026-07-28 is asked within the result
+    /// of the call, and the function runs again with the answer: what it does before the question is repeated.** Use [`once`](Self::once)
+    /// to avoid this. All questions that wait at the same time, such as under `tokio::join!`, are asked together. In tests,
+    /// `testing::ScriptedUser` answers (feature `testing`).
     ///
     /// ```
     /// use serde::Deserialize;
@@ -84,10 +84,11 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// [`AskError::NotDeclared`] if the client cannot be asked; passed on by `?`, it becomes -32021 at 2026-07-28 and before that a
-    /// result of a tool with `isError`, or -32602. [`AskError::NoForm`] if `T` has no form at the client's revision; by `?` it becomes
-    /// such a result of a tool, or -32602. [`AskError::NotAllowed`] if it has none at any, [`AskError::TooManyRounds`] if the call has asked as often as it may, [`AskError::Misused`] for a mistake of the author, and before 2026-07-28 those of
-    /// [`request`](Self::request).
+    /// [`AskError::NotDeclared`] if the client cannot be asked. Passed on by `?`, it becomes -32021 at 2026-07-28; before that, a tool
+    /// returns a result with `isError`, and everything else -32602. [`AskError::NoForm`] if `T` has no form at the client's revision; by
+    /// `?` it also becomes such a result of a tool, or -32602. [`AskError::NotAllowed`] if `T` has no form at any revision,
+    /// [`AskError::TooManyRounds`] if the call has reached its limit of rounds, [`AskError::Misused`] for a mistake of the author, and
+    /// before 2026-07-28 the errors of [`request`](Self::request).
     // R-4, R-5, R-7
     pub async fn ask<T: Askable>(
         &self,
@@ -104,7 +105,7 @@ impl Context {
         let shown = match shown {
             Ok(shown) => shown,
             Err(problem) => {
-                // What the client lacks comes before what its revision lacks (DEC-9).
+                // A missing capability of the client is reported before a limit of its revision (DEC-9).
                 let revision = self.revision();
                 return Err(self
                     .undeclared_form()
@@ -120,7 +121,7 @@ impl Context {
         .await
     }
 
-    /// The error for a client that cannot be asked any form.
+    /// Returns the error for a client that supports no forms.
     fn undeclared_form(&self) -> Option<AskError> {
         let form = trueform_schema::ElicitRequestedSchema::new(trueform_schema::Map::new());
         let question = ElicitRequest::new(ElicitRequestFormParams::new("", form));
@@ -130,8 +131,8 @@ impl Context {
         }
     }
 
-    /// Asks the client's model for a message, as `params` say. The answer is the model's, or the user's who changed it: it is not to
-    /// be trusted. See [`ask`](Self::ask) for `key`, and for what is run anew.
+    /// Asks the client's model for a message, as `params` describe. The answer comes from the model, or from the user who changed it: do
+    /// not trust it. See [`ask`](Self::ask) for `key`, and for what runs again.
     ///
     /// ```
     /// use trueform::{prelude::*, schema::{CreateMessageRequestParams, Role, SamplingMessage, SamplingMessageContentBlock, TextContent}};
@@ -147,8 +148,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`ask`](Self::ask). A refusal of the user is [`AskError::Refused`] before 2026-07-28; then the client just does not send the
-    /// call again.
+    /// As [`ask`](Self::ask). If the user refuses, the error is [`AskError::Refused`] before 2026-07-28; at 2026-07-28, the client does not
+    /// send the call again.
     // Q-1, GAP-8
     pub async fn sample(
         &self,
@@ -164,10 +165,10 @@ impl Context {
         .await
     }
 
-    /// Asks the client for its roots: the places in its file system that the server may work in, as the client says. They are advice,
-    /// not access control, and may be gone when they are looked at.
+    /// Asks the client for its roots: the places in its file system in which the server may work. They are advice, not access control, and
+    /// may not exist any more when they are used.
     ///
-    /// The key of the question is `roots`; [`question`](Self::question) takes another one.
+    /// The key of the question is `roots`; use [`question`](Self::question) for another key.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -195,7 +196,7 @@ impl Context {
     }
 
     /// Asks `question` under `key`: the low-level form of [`ask`](Self::ask), [`sample`](Self::sample) and [`roots`](Self::roots). The
-    /// answer has the form that the client's revision gives it, and the content of a form is held to its `requestedSchema`.
+    /// answer has the form of the client's revision, and the content of a form is checked against its `requestedSchema`.
     ///
     /// ```
     /// use trueform::{prelude::*, schema::{InputResponse, ListRootsRequest}};
@@ -211,8 +212,8 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`ask`](Self::ask). [`AskError::NotAllowed`] for a `requestedSchema` that nothing can be held to.
-    // T-12: the question says how its answer is read.
+    /// As [`ask`](Self::ask). [`AskError::NotAllowed`] for a `requestedSchema` that answers cannot be checked against.
+    // T-12: the question determines how its answer is read.
     pub async fn question(
         &self,
         key: impl Into<String>,
@@ -246,12 +247,12 @@ impl Context {
         .await
     }
 
-    /// Asks the user of the client to visit `url`, a web page where what must not pass through the client is entered: secrets, payments,
-    /// consent to another service. `message` says why.
+    /// Asks the user of the client to visit `url`, a web page for data that must not pass through the client: secrets, payments, consent to
+    /// another service. `message` gives the reason.
     ///
     /// The answer says whether the user agrees to open the page, not whether anything was done there. The page must make sure that the
-    /// visitor is the user who was asked, and `url` must neither hold secrets nor grant access by itself. Use `https`.
-    /// When it is done, [`VisitedUrl::complete`] lets the client know.
+    /// visitor is the user who was asked, and `url` must neither contain secrets nor grant access by itself. Use `https`. When the user is
+    /// done, notify the client with [`VisitedUrl::complete`].
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -272,7 +273,7 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// As [`ask`](Self::ask). [`AskError::NotAllowed`] if `url` is not a URL; only clients since 2025-11-25 can declare that they open
+    /// As [`ask`](Self::ask). [`AskError::NotAllowed`] if `url` is not a URL; only clients since 2025-11-25 can declare that they can open
     /// pages.
     // R-9, R-13, R-10, R-14
     pub async fn ask_url(

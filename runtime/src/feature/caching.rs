@@ -1,13 +1,13 @@
-//! How long clients may keep what they were sent.
+//! How long clients may cache results.
 
 use std::time::Duration;
 
 use trueform_schema::CacheScope;
 
-/// How long a client may use a result again, and who may share it. Written at 2026-07-28, the first revision that has it.
+/// How long a client may reuse a result, and who may share it. It is sent at 2026-07-28, the first revision that has it.
 ///
-/// The default is to use nothing again: a time of zero, and [`private`](Self::private). It is a hint for well-behaved clients, never
-/// a protection: what only some callers may see stays private.
+/// By default, clients reuse nothing: a time of zero, and [`private`](Self::private). This is a hint for well-behaved clients, not a
+/// protection: mark what only some callers may see as private.
 ///
 /// ```
 /// use std::time::Duration;
@@ -25,7 +25,7 @@ pub struct Caching {
 }
 
 impl Caching {
-    /// For `ttl`, in whole milliseconds, by the caller alone.
+    /// Allows the caller alone to reuse the result for `ttl`, in whole milliseconds.
     #[must_use]
     pub const fn private(ttl: Duration) -> Self {
         Self {
@@ -34,7 +34,7 @@ impl Caching {
         }
     }
 
-    /// For `ttl`, in whole milliseconds, by any caller that shares a cache.
+    /// Allows all callers that share a cache to reuse the result for `ttl`, in whole milliseconds.
     #[must_use]
     pub const fn public(ttl: Duration) -> Self {
         Self {
@@ -43,19 +43,19 @@ impl Caching {
         }
     }
 
-    /// How long, in milliseconds: the member `ttlMs` of a result.
+    /// Returns the time in milliseconds: the member `ttlMs` of a result.
     #[must_use]
     pub fn ttl_ms(self) -> i64 {
         i64::try_from(self.ttl.as_millis()).unwrap_or(i64::MAX)
     }
 
-    /// Whether anyone may share it: whether the member `cacheScope` of a result is `public`.
+    /// Returns whether all callers may share it: whether the member `cacheScope` of a result is `public`.
     #[must_use]
     pub const fn is_public(self) -> bool {
         self.is_public
     }
 
-    /// As members of a result: `ttlMs` and `cacheScope`. `None` where what is written without them says the same.
+    /// Returns the members `ttlMs` and `cacheScope` of a result. `None` if they are the default and can be left out.
     pub(crate) fn members(self) -> Option<(i64, CacheScope)> {
         if self == Self::default() {
             return None;

@@ -1,6 +1,6 @@
 //! Suggestions for the arguments of prompts and the variables of resource templates, while a user types them.
 //!
-//! An argument says where its suggestions come from: a function, or a fixed list, which the values of an enumeration are too.
+//! The suggestions for an argument come from a function or from a fixed list, such as the values of an enumeration.
 
 mod function;
 mod query;
@@ -21,7 +21,7 @@ pub(crate) use self::{
 /// Most suggestions that one answer holds.
 pub const MAX_SUGGESTIONS: usize = 100;
 
-/// What expansions of the macros call.
+/// Items that the expansions of macros use.
 pub(crate) mod macro_support {
     pub use super::{
         function::Blocking,

@@ -1,4 +1,4 @@
-//! What one block of content can be made of.
+//! The types that convert into one block of content.
 
 use std::borrow::Cow;
 
@@ -8,18 +8,18 @@ use trueform_schema::{
     ResourceContents, ResourceLink, TextContent,
 };
 
-/// A value that is one block of content: text, a number, an image. A tool may return a `Vec` of such values.
+/// A value that converts into one block of content: text, a number, an image. A tool may return a `Vec` of such values.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be content",
     label = "no content",
     note = "text, numbers, `Image`, `Audio`, `Blob` and the content types of `trueform::schema` can"
 )]
 pub trait IntoContent {
-    /// The block.
+    /// Converts the value into a block.
     fn into_content(self) -> ContentBlock;
 }
 
-/// An image, as its encoded bytes.
+/// An image, given as encoded bytes.
 ///
 /// ```
 /// use trueform::{prelude::*, tool::Image};
@@ -34,64 +34,64 @@ pub trait IntoContent {
 pub struct Image(ImageContent);
 
 impl Image {
-    /// Encoded bytes of the media type `mime_type`.
+    /// Creates an image from encoded bytes of the media type `mime_type`.
     pub fn new(mime_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
         Self(ImageContent::new(STANDARD.encode(bytes), mime_type))
     }
 
-    /// A PNG file.
+    /// Creates an image from the bytes of a PNG file.
     pub fn png(bytes: impl AsRef<[u8]>) -> Self {
         Self::new("image/png", bytes)
     }
 
-    /// A JPEG file.
+    /// Creates an image from the bytes of a JPEG file.
     pub fn jpeg(bytes: impl AsRef<[u8]>) -> Self {
         Self::new("image/jpeg", bytes)
     }
 
-    /// A WebP file.
+    /// Creates an image from the bytes of a WebP file.
     pub fn webp(bytes: impl AsRef<[u8]>) -> Self {
         Self::new("image/webp", bytes)
     }
 
-    /// The text of an SVG file.
+    /// Creates an image from the text of an SVG file.
     pub fn svg(text: impl AsRef<str>) -> Self {
         Self::new("image/svg+xml", text.as_ref())
     }
 }
 
-/// A sound, as its encoded bytes. Clients of 2024-11-05 get it as an embedded resource.
+/// A sound, given as encoded bytes. Clients of 2024-11-05 get it as an embedded resource.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Audio(AudioContent);
 
 impl Audio {
-    /// Encoded bytes of the media type `mime_type`.
+    /// Creates a sound from encoded bytes of the media type `mime_type`.
     pub fn new(mime_type: impl Into<String>, bytes: impl AsRef<[u8]>) -> Self {
         Self(AudioContent::new(STANDARD.encode(bytes), mime_type))
     }
 
-    /// A WAV file.
+    /// Creates a sound from the bytes of a WAV file.
     pub fn wav(bytes: impl AsRef<[u8]>) -> Self {
         Self::new("audio/wav", bytes)
     }
 
-    /// An MP3 file.
+    /// Creates a sound from the bytes of an MP3 file.
     pub fn mp3(bytes: impl AsRef<[u8]>) -> Self {
         Self::new("audio/mpeg", bytes)
     }
 
-    /// An Ogg file.
+    /// Creates a sound from the bytes of an Ogg file.
     pub fn ogg(bytes: impl AsRef<[u8]>) -> Self {
         Self::new("audio/ogg", bytes)
     }
 }
 
-/// Bytes of any kind, embedded under a URI that says what they are.
+/// Bytes of any kind, embedded with a URI that identifies them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Blob(EmbeddedResource);
 
 impl Blob {
-    /// Bytes of the media type `mime_type`, which are (or could be) found at `uri`.
+    /// Creates an embedded resource from bytes of the media type `mime_type`, which are (or could be) available at `uri`.
     pub fn new(
         uri: impl Into<String>,
         mime_type: impl Into<String>,

@@ -1,4 +1,4 @@
-//! Extensions: methods that the core does not have, served by the handlers that authors write over generated bindings.
+//! Extensions: methods that the core does not have. Authors write their handlers on top of generated bindings.
 
 mod result;
 mod without_methods;
@@ -36,7 +36,7 @@ pub(crate) type Served = Arc<dyn Methods<Context>>;
 #[derive(Default)]
 pub(crate) struct Extensions {
     served: Vec<RegisteredExtension>,
-    /// Which of them has a method.
+    /// The index of the extension that has a method.
     by_method: HashMap<&'static str, usize>,
 }
 
@@ -50,10 +50,10 @@ pub(crate) struct RegisteredExtension {
 }
 
 impl RegisteredExtension {
-    /// The extension that `methods` serve.
+    /// Creates the extension that `methods` serve.
     ///
     /// # Errors
-    /// The methods are those of the core.
+    /// The methods belong to the core.
     pub(crate) fn new(methods: Served, settings: JsonObject) -> Result<Self, String> {
         match methods.identifier() {
             Some(identifier) => Ok(Self {
@@ -69,17 +69,17 @@ impl RegisteredExtension {
     }
 }
 
-/// What a request of an extension came with.
+/// The input of a request of an extension.
 pub(crate) struct ExtensionParams<'a> {
     pub(crate) params: Option<&'a RawValue>,
-    /// What the client declared; `None` if it declared nothing that can be read.
+    /// What the client declared; `None` if it declared nothing readable.
     pub(crate) declared: Option<&'a ClientCapabilities>,
-    /// What is wrong with the `_meta`.
+    /// The error in the `_meta`, if there is one.
     pub(crate) fault: Option<ErrorObject>,
 }
 
 impl Extensions {
-    /// The extensions in `registered`; everything that is wrong with them is appended to `problems`.
+    /// Builds the extensions of `registered`. All their problems are appended to `problems`.
     pub(crate) fn build(registered: Vec<RegisteredExtension>, problems: &mut Vec<String>) -> Self {
         let mut this = Self::default();
         for extension in registered {
@@ -121,7 +121,7 @@ impl Extensions {
         this
     }
 
-    /// The extension that has `method` at `revision`, and what it says about it.
+    /// Returns the extension that has `method` at `revision`, and its facts about the method.
     fn find(
         &self,
         method: &str,
@@ -132,12 +132,12 @@ impl Extensions {
         Some((extension, rules))
     }
 
-    /// The member of the params of `method` that HTTP repeats in a header.
+    /// Returns the member of the params of `method` that HTTP repeats in a header.
     pub(crate) fn header_name(&self, method: &str, revision: Revision) -> Option<&'static str> {
         self.find(method, revision)?.1.header_name
     }
 
-    /// A request of an extension, decoded and checked. `None` if no extension has `method` at `revision`.
+    /// Decodes and checks a request of an extension. `None` if no extension has `method` at `revision`.
     ///
     /// # Errors
     /// -32601 if only the server sends it, -32021 or -32602 if the client did not declare the extension, -32602 for params
@@ -153,8 +153,8 @@ impl Extensions {
         Some(extension.request(method, rules, revision, sent, incoming))
     }
 
-    /// A notification of an extension, decoded and checked. `None` if no extension has `method` at `revision`. `declared` is
-    /// what the client can do, where that is known: a notification outside of a session does not carry it.
+    /// Decodes and checks a notification of an extension. `None` if no extension has `method` at `revision`. `declared` are the client's
+    /// capabilities, if they are known: a notification outside of a session does not contain them.
     ///
     /// # Errors
     /// Why it is dropped.
@@ -204,7 +204,7 @@ impl Room for Extensions {
 }
 
 impl RegisteredExtension {
-    /// Whether the bindings have a method at `revision`. An extension without methods exists at every one.
+    /// Returns whether the bindings have a method at `revision`. An extension without methods exists at every one.
     fn exists_at(&self, revision: Revision) -> bool {
         let names = self.methods.names();
         names.is_empty()
@@ -213,13 +213,13 @@ impl RegisteredExtension {
                 .any(|method| self.methods.rules(method, revision).is_some())
     }
 
-    /// Whether a client with the capabilities `declared` is served: it declared the extension, or need not.
+    /// Returns whether a client with the capabilities `declared` is served: it declared the extension, or does not have to.
     fn is_open_to(&self, declared: &ClientCapabilities) -> bool {
         !self.methods.client_declares()
             || declares_extension(declared.extensions.as_ref(), self.identifier)
     }
 
-    /// The error for a client of `revision` that did not declare the extension (C-14).
+    /// Returns the error for a client of `revision` that did not declare the extension (C-14).
     #[cold]
     fn undeclared(&self, revision: Revision) -> ErrorObject {
         undeclared(revision.era(), Undeclared::extension(self.identifier))
@@ -241,7 +241,7 @@ impl RegisteredExtension {
             declared,
             fault,
         } = sent;
-        // The capability comes before the `_meta` (GAP-2), where it can be read.
+        // The capability is checked before the `_meta` (GAP-2), if it can be read.
         let is_open = match self.methods.client_declares() {
             true => declared.map(|declared| self.is_open_to(declared)),
             false => Some(true),
@@ -266,7 +266,7 @@ impl RegisteredExtension {
         })
     }
 
-    /// `method` as the binding spells it.
+    /// Returns `method` as the `'static` name of the binding.
     fn name_of(&self, method: &str) -> &'static str {
         let mut names = self.methods.names().iter();
         let name = names.find(|name| **name == method);
@@ -274,7 +274,7 @@ impl RegisteredExtension {
     }
 }
 
-/// Runs `decode`, which decodes a message of `method` by the extension's code. A panic in there is logged, and is -32603.
+/// Runs `decode`, which decodes a message of `method` with the extension's code. A panic in that code is logged, and becomes -32603.
 fn authored<T>(
     method: &'static str,
     decode: impl FnOnce() -> Result<T, ErrorObject>,
@@ -290,8 +290,7 @@ fn authored<T>(
     })
 }
 
-/// The message of `method` that `decode` makes of its params, and the params if they are read in another way than they were
-/// written.
+/// Decodes the params of a message of `method` with `decode`. Also returns the params if they were changed before they were read.
 fn read<T>(
     method: &str,
     revision: Revision,
@@ -332,7 +331,7 @@ struct Callee {
     identifier: &'static str,
 }
 
-/// A result whose `_meta` the handler can add to.
+/// A result whose `_meta` the handler can extend.
 struct Output(Box<dyn Conform + Send>);
 
 impl Callable for Callee {
@@ -381,7 +380,7 @@ pub(crate) struct Notification {
 }
 
 impl Notification {
-    /// The work that the handler makes of it.
+    /// Begins the handler's work for the notification.
     pub(crate) fn begin(self, exchange: Arc<Exchange>) -> Box<dyn Job> {
         let called = guarded(|| self.decoded.call(Context(exchange.clone())));
         Box::new(Noting {
@@ -392,7 +391,7 @@ impl Notification {
     }
 }
 
-/// A handler takes note of a notification.
+/// A handler that processes a notification.
 struct Noting {
     /// `None` if the handler panicked before it had a future.
     noted: Option<trueform_schema::methods::BoxFuture<'static, ()>>,
@@ -422,7 +421,7 @@ impl Job for Noting {
     }
 }
 
-/// What the handler left may panic when it is dropped.
+/// What is left of the handler may panic when it is dropped.
 impl Drop for Noting {
     fn drop(&mut self) {
         let noted = self.noted.take();

@@ -1,4 +1,4 @@
-//! The failure of an author's function: what the model may read, and what only the log gets.
+//! The failure of an author's function: the text for the model, and the details for the log.
 
 use std::{error::Error, fmt};
 
@@ -9,11 +9,11 @@ use crate::{
     needs::RequiredCapabilities,
 };
 
-/// Why a tool could not do what it was asked to.
+/// Why a tool failed.
 ///
 /// The message goes to the model, so that it can try again with better arguments. A source goes to the log only.
-/// Any error becomes a `ToolError` with `?`: its `Display` text is the message, its sources are for the log. Where even
-/// the text is internal, use [`ToolError::internal`].
+/// Any error becomes a `ToolError` with `?`: its `Display` text is the message, its sources are for the log. If the text is internal too,
+/// use [`ToolError::internal`].
 ///
 /// ```
 /// use trueform::prelude::*;
@@ -45,41 +45,40 @@ struct Inner {
 /// What a call ends with in place of a result or an error.
 #[derive(Debug)]
 pub(crate) enum Instead {
-    /// The questions that it was set aside for.
+    /// The questions for which it was suspended.
     Questions,
-    /// The questions that the author put together.
+    /// The author's own questions.
     Required(InputRequired),
-    /// It needs what the client did not declare.
+    /// It needs capabilities that the client did not declare.
     Undeclared(RequiredCapabilities),
-    /// It asks for what the revision of the client cannot express.
+    /// It asks for a form that the revision of the client cannot express.
     NoForm(Revision),
-    /// What the request has brought in place of an answer does not have the form of any; the pointer is one into the message.
+    /// The request contains a malformed answer. The pointer is relative to the message.
     Malformed(DecodeError),
 }
 
 type BoxError = Box<dyn Error + Send + Sync>;
 
-// Every call returns one inside of a `Result`.
+// Every call returns one inside a `Result`.
 const _: () = assert!(size_of::<Result<(), ToolError>>() == size_of::<usize>());
 
 impl ToolError {
-    /// An error with `message` for the model.
+    /// Creates an error with `message` for the model.
     pub fn new(message: impl fmt::Display) -> Self {
         Self::of(message.to_string(), None)
     }
 
-    /// An error of which the model reads only "internal error"; `source` is logged.
+    /// Creates an error for which the model reads only "internal error"; `source` is logged.
     pub fn internal(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::of("internal error".to_owned(), Some(source.into()))
     }
 
-    /// A JSON-RPC error in place of a result. The model sees no such error; clients treat it as their own fault or
-    /// the server's.
+    /// Creates a JSON-RPC error in place of a result. The model does not see such an error; clients treat it as a fault of the client or
+    /// the server.
     ///
-    /// Codes outside of -32768 to -32000 are free. Of those within, the client gets those that its revision has: -32002, for a
-    /// resource that does not exist, becomes -32602 at 2026-07-28; -32042, with the URLs to visit first as
-    /// `data.elicitations`, is for 2025-11-25. A code that the revision does not have, or whose data it lacks, becomes
-    /// -32603, and the log has the rest.
+    /// You can use all codes outside of -32768 to -32000. Of the codes within, the client gets those that its revision has: -32002, for a
+    /// resource that does not exist, becomes -32602 at 2026-07-28; -32042, with the URLs to visit first as `data.elicitations`, is for
+    /// 2025-11-25. A code that the revision does not have, or whose data is missing, becomes -32603, and the log has the rest.
     #[must_use]
     pub fn protocol(error: ErrorObject) -> Self {
         let mut this = Self::of(error.message.clone(), None);
@@ -87,8 +86,8 @@ impl ToolError {
         this
     }
 
-    /// The error of a resource that does not exist: the client gets -32002 with the URI, at 2026-07-28 -32602. `message` may be
-    /// empty; then it says that there is no such resource. The error of a tool is as if made by [`ToolError::new`].
+    /// Creates the error for a resource that does not exist: the client gets -32002 with the URI, at 2026-07-28 -32602. If `message` is
+    /// empty, the text says that there is no such resource. In a tool, the error is the same as from [`ToolError::new`].
     ///
     /// ```
     /// use trueform::{ToolError, resource::{IntoResourceResult, ResourceOutput}};
@@ -108,11 +107,11 @@ impl ToolError {
         this
     }
 
-    /// The error of an argument `name` whose value is wrong; `message` says what was expected. `name` is that of the argument on the
-    /// wire, or of the variable of a resource template.
+    /// Creates the error for an argument `name` with a wrong value; `message` says what was expected. `name` is the argument's name on the
+    /// wire, or the name of a variable of a resource template.
     ///
-    /// The error of a prompt, a resource or a completion is -32602 with a JSON pointer to the value. That of a tool is a result for
-    /// the model, as for arguments that its schema forbids.
+    /// For a prompt, a resource or a completion, the error is -32602 with a JSON pointer to the value. For a tool, it is a result for the
+    /// model, as for arguments that its schema forbids.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -145,7 +144,7 @@ impl ToolError {
         }))
     }
 
-    /// The end of a call that was set aside, or whose author asks.
+    /// Creates the end of a call that was suspended, or whose author asks.
     pub(crate) fn instead(instead: Instead) -> Self {
         let message = "a result that asks for input, which no client of this revision understands";
         let mut this = Self::new(message);
@@ -153,7 +152,7 @@ impl ToolError {
         this
     }
 
-    /// What the call ends with in place of this error.
+    /// Returns whether the call ends with something else than this error.
     #[inline]
     pub(crate) fn has_instead(&self) -> bool {
         self.0.instead.is_some()
@@ -181,7 +180,7 @@ impl ToolError {
         self
     }
 
-    /// Sets what the log gets. A second call replaces the first.
+    /// Sets the error for the log. A second call replaces the first.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -195,30 +194,30 @@ impl ToolError {
         self
     }
 
-    /// What the model reads.
+    /// Returns the text for the model.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// What the log gets.
+    /// Returns the error for the log.
     #[must_use]
     pub fn source(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
         self.0.source.as_deref()
     }
 
-    /// Whether it says that a resource does not exist.
+    /// Returns whether it says that a resource does not exist.
     #[must_use]
     pub fn is_not_found(&self) -> bool {
         self.0.is_not_found
     }
 
-    /// The argument that has a wrong value.
+    /// Returns the argument that has a wrong value.
     pub(crate) fn argument(&self) -> Option<&str> {
         self.0.argument.as_deref()
     }
 
-    /// The message, the further content, and the protocol error if it is to be sent in place of a result.
+    /// Returns the message, the further content, and the protocol error if it is to be sent in place of a result.
     pub(crate) fn into_parts(self) -> (String, Vec<ContentBlock>, Option<ErrorObject>) {
         let Inner {
             message,
@@ -248,8 +247,8 @@ impl fmt::Debug for ToolError {
     }
 }
 
-/// Every error, boxed errors, `anyhow::Error`, `String` and `&str`. `ToolError` itself is deliberately no
-/// `std::error::Error`: only so may all others convert into it.
+/// Converts every error, boxed errors, `anyhow::Error`, `String` and `&str`. `ToolError` itself is deliberately not a `std::error::Error`:
+/// otherwise the compiler would not allow this conversion for all errors.
 impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ToolError {
     fn from(error: E) -> Self {
         Self::from_boxed(error.into())
@@ -260,7 +259,7 @@ impl ToolError {
     fn from_boxed(error: BoxError) -> Self {
         let message = error.to_string();
         let instead = match error.downcast_ref::<AskError>() {
-            // The client gets the error that the protocol has for it (C-10, DEC-9).
+            // The client gets the error of the protocol for this case (C-10, DEC-9).
             Some(AskError::NotDeclared(missing)) => Some(Instead::Undeclared(*missing)),
             Some(AskError::NoForm { revision, .. }) => Some(Instead::NoForm(*revision)),
             // T-10
@@ -274,13 +273,13 @@ impl ToolError {
             this.0.instead = Some(Box::new(instead));
             return this;
         }
-        // An error without causes says all there is in its text.
+        // The text of an error without causes is complete.
         let source = error.source().is_some().then_some(error);
         Self::of(message, source)
     }
 }
 
-/// The error of a function: whatever converts into [`ToolError`].
+/// The error of a function: any type that converts into [`ToolError`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the error of a tool, prompt or resource",
     label = "does not convert into `trueform::ToolError`",

@@ -1,6 +1,6 @@
-//! Forms that users of clients fill in, made of Rust types: what an elicitation asks for, and how its answer becomes a value.
+//! Forms that users of clients fill in, derived from Rust types: what an elicitation asks for, and how its answer becomes a value.
 //!
-//! Knows nothing of requests and answers: who asks sends [`Form::at`] and hands the content of an accepted answer to
+//! This module does not handle requests and answers: the caller sends [`Form::at`] and passes the content of an accepted answer to
 //! [`Form::decode`].
 
 mod answer;
@@ -29,7 +29,7 @@ pub(crate) use self::{
     answer::FormFault,
     asked::{AsksFor, Forms},
 };
-/// What expansions of the macros call.
+/// Items that the expansions of macros use.
 pub(crate) mod macro_support {
     pub use super::asked::{AskCall, AskedForm, OtherCall, form};
 }
@@ -38,15 +38,15 @@ use self::read::{Purpose, Reader};
 use super::function::schema::{input_generator, with_bounds};
 use crate::check::{CompileOptions, Schema};
 
-/// Name of the only field of a form that is made of a type which is not a struct.
+/// The name of the only field of a form for a type that is not a struct.
 pub(crate) const ANSWER: &str = "answer";
 
-/// A form, and what its answer is held to.
+/// A form, and the schema that its answer is checked against.
 #[derive(Debug)]
 pub(crate) struct Form {
     fields: Vec<Field>,
     shape: Shape,
-    /// What an answer is held to. It knows bounds of Rust types that the form does not show.
+    /// The schema that an answer is checked against. It has bounds of Rust types that the form does not show.
     held_to: Schema,
 }
 
@@ -58,9 +58,9 @@ enum Shape {
         /// Whether the type refuses members that are not fields.
         closed: bool,
     },
-    /// Any other type: the field [`ANSWER`] is its value.
+    /// Another type: the field [`ANSWER`] is its value.
     Single,
-    /// `()` and its like: there are no fields, and an accepted form is the value.
+    /// `()` and similar types: there are no fields, and an accepted form is the value.
     Unit,
 }
 
@@ -80,7 +80,7 @@ enum Kind {
         min_length: Option<i64>,
         max_length: Option<i64>,
         default: Option<String>,
-        /// A format and a pattern that forms do not have: answers are held to them all the same.
+        /// A format and a pattern that forms cannot express. Answers are still checked against them.
         unsent: Unsent,
     },
     Number {
@@ -103,12 +103,12 @@ enum Kind {
         min_items: Option<i64>,
         max_items: Option<i64>,
         default: Option<Vec<String>>,
-        /// Whether the type is a set: an option may be chosen once.
+        /// Whether the type is a set: an option may be chosen only once.
         distinct: bool,
     },
 }
 
-/// Rules for a text that clients are not sent.
+/// Rules for a text that are not sent to clients.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Unsent {
     format: Option<String>,
@@ -123,21 +123,22 @@ struct Choice {
     title: Option<String>,
 }
 
-/// How many forms the process keeps once they are made. Types beyond have their form made anew for each question.
+/// How many forms the process keeps. For further types, the form is created again for each question.
 const MAX_KEPT: usize = 4096;
 
-/// A type, as far as a type that is not `'static` can be distinguished from others: its path, what schemars takes for its identity, and
-/// the address of the function that makes its form. Two types within blocks of one function differ in the last only.
+/// Identifies a type, as far as this is possible without `'static`: by its path, its schemars id, and the address of the function that
+/// creates its form. Two types within blocks of the same function differ only in the last.
 type Key = (&'static str, Cow<'static, str>, usize);
 type Made = Arc<Result<Form, Vec<String>>>;
 
 impl Form {
-    /// As [`of`](Self::of). It is made for the first question and then kept, because two schemas are made of the type, and one is compiled.
+    /// Like [`of`](Self::of). The form is created for the first question and then kept, because it needs two schemas of the type, and one
+    /// is compiled.
     pub(crate) fn kept<T: JsonSchema>() -> Made {
         static KEPT: LazyLock<RwLock<HashMap<Key, Made>>> = LazyLock::new(RwLock::default);
         let maker: fn() -> Result<Self, Vec<String>> = Self::of::<T>;
         let key = (type_name::<T>(), T::schema_id(), maker as usize);
-        // Nothing that can panic runs under the lock.
+        // No code that can panic runs under the lock.
         let kept = KEPT.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(made) = kept.get(&key) {
             return made.clone();
@@ -151,10 +152,10 @@ impl Form {
         made
     }
 
-    /// The form of `T`.
+    /// Creates the form of `T`.
     ///
     /// # Errors
-    /// What no form can express, each naming the field and what was expected.
+    /// What no form can express, each with the field and what was expected.
     pub(crate) fn of<T: JsonSchema>() -> Result<Self, Vec<String>> {
         let mut generator = input_generator();
         let schema = T::json_schema(&mut generator).to_value();
@@ -162,7 +163,7 @@ impl Form {
         Self::of_schemas(&shown, &bounded)
     }
 
-    /// The form of a type whose schema is `shown`, and `bounded` with the bounds of all integer types.
+    /// Creates the form of a type whose schema is `shown`, and `bounded` with the bounds of all integer types.
     fn of_schemas(shown: &Value, bounded: &Value) -> Result<Self, Vec<String>> {
         let (shape, fields) = Reader::read(shown, Purpose::Send)?;
         let (_, held) = Reader::read(bounded, Purpose::Hold)?;

@@ -1,4 +1,4 @@
-//! A request that was begun and is not answered yet.
+//! A request that has begun and has no response yet.
 
 use std::{
     future::Future,
@@ -25,34 +25,34 @@ pub(crate) enum Completion {
     Failed(Failure),
     /// The peer no longer wants the answer: nothing may be sent (E-9, O-2).
     Cancelled,
-    /// The work goes on apart from the request: [`Handover`] has the answer.
+    /// The work continues separately from the request: [`Handover`] has the response.
     HandedOver,
 }
 
-/// What takes the work of a request over.
+/// Takes over the work of a request.
 pub(crate) struct Handover {
-    /// What the request is answered with.
+    /// The response to the request.
     pub(crate) response: Outgoing,
-    /// Goes on with the work.
+    /// Continues the work.
     pub(crate) go_on: Box<dyn FnOnce(Box<dyn Job>) + Send>,
 }
 
-/// Work that goes on apart from the request that began it.
+/// Work that continues separately from the request that began it.
 pub(crate) struct ApartWork {
     pub(crate) exchange: Arc<Exchange>,
-    /// Begins the work, or goes on with it.
+    /// Begins the work, or continues it.
     pub(crate) begin: Box<dyn FnOnce() -> Called + Send>,
     /// How long it may take.
     pub(crate) life: Duration,
-    /// How long it goes on when the server stops.
+    /// How long it continues when the server stops.
     pub(crate) drain: Duration,
-    /// Completes when it has ended elsewhere, so that nobody wants it any more.
+    /// Completes when the work has ended elsewhere, so that its result is no longer needed.
     pub(crate) ended_elsewhere: Pin<Box<dyn Future<Output = ()> + Send>>,
-    /// Takes note of its end.
+    /// Called when it ends.
     pub(crate) done: ApartDone,
 }
 
-/// Takes note of the end of such work.
+/// Called when such work ends.
 pub(crate) type ApartDone =
     Box<dyn FnOnce(ApartEnd) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send>;
 
@@ -61,35 +61,35 @@ pub(crate) type ApartDone =
 pub(crate) enum ApartEnd {
     Response(Outgoing),
     Cancelled,
-    /// It has ended elsewhere before.
+    /// It has already ended elsewhere.
     Elsewhere,
-    /// Its life was over.
+    /// Its time to live was over.
     Expired,
     /// The server stopped.
     Stopped,
 }
 
-/// Drives work apart from its request, on the runtime of the caller. `false` if there is no runtime: then nothing was begun.
+/// Drives work separately from its request, on the runtime of the caller. Returns `false` if there is no runtime: then nothing has begun.
 pub(crate) type RunApart = fn(ApartWork) -> bool;
 
-/// What runs work that holds its thread. It drops work that nobody waits for, and what it has no room for.
+/// Runs work that blocks its thread. It drops work if nothing waits for its result, or if there is no room.
 pub(crate) type Pool = fn(PoolWork);
 
-/// Work that holds its thread.
+/// Work that blocks its thread.
 pub(crate) struct PoolWork {
     pub(crate) run: Box<dyn FnOnce() + Send>,
-    /// Alive as long as somebody waits for what the work returns.
+    /// Alive as long as something waits for the result of the work.
     pub(crate) caller: Weak<()>,
 }
 
 impl PoolWork {
-    /// Whether somebody waits for what it returns.
+    /// Returns whether something waits for its result.
     pub(crate) fn is_wanted(&self) -> bool {
         self.caller.strong_count() > 0
     }
 }
 
-/// A request that was begun and is not answered yet.
+/// A request that has begun and has no response yet.
 pub(crate) trait Job: Send {
     fn exchange(&self) -> &Arc<Exchange>;
 
@@ -97,44 +97,44 @@ pub(crate) trait Job: Send {
         None
     }
 
-    /// Whether it only waits for messages that others send, so that it is never answered with a single JSON object.
+    /// Returns whether it only waits for messages that other calls send, so that its response is never a single JSON object.
     fn only_listens(&self) -> bool {
         false
     }
 
-    /// Goes on with the work. Not called again after it was ready.
+    /// Continues the work. Not called again after it was ready.
     fn poll(&mut self, cx: &mut task::Context<'_>, pool: Pool) -> Poll<Completion>;
 
-    /// The response, if there is one. Drops what is left of the author's code.
+    /// Returns the response, if there is one. Drops what is left of the author's code.
     fn conclude(self: Box<Self>, done: Completion) -> Option<Outgoing>;
 }
 
-/// What a transport has room for. The engine asks before it does anything, and the transport gives the room back once the message
-/// is answered. Byte streams have no such bound: the table of ids bounds their calls, and each of them is one session.
+/// The capacity of a transport. The engine takes a permit before it does anything, and the transport releases it after the response. Byte
+/// streams have no such limit: the table of ids limits their calls, and each of them is one session.
 pub(crate) trait Capacity {
     /// Takes a permit for one more call.
     ///
     /// # Errors
-    /// All are taken.
+    /// All permits are taken.
     fn call(&self) -> Result<(), Refusal>;
 
     /// Takes a permit for one more stream that only listens.
     ///
     /// # Errors
-    /// All are taken, or the client does not accept a stream.
+    /// All permits are taken, or the client does not accept a stream.
     fn listener(&self) -> Result<(), Refusal>;
 
     /// Keeps `session`, which the message opened.
     ///
     /// # Errors
-    /// As many sessions as may be are open.
+    /// The maximum number of sessions is open.
     fn session(&self, session: &Arc<Session>) -> Result<(), Refusal>;
 }
 
-/// What became of a call so far.
+/// The state of a call so far.
 pub(crate) enum Called {
     Ready(Outgoing),
-    /// Nothing is answered.
+    /// There is no response.
     Silent,
     Refused(ErrorObject),
     /// The transport has no room for it.

@@ -4,8 +4,8 @@
 //! This module has five layers. [`CallMetrics`] counts and times calls. [`AuditLog`] logs them. [`ConcurrencyLimit`] limits how many run
 //! at once, [`TimeLimit`] how long they take, and [`ResponseLimit`] how much they return.
 //!
-//! A [`CallLayer`] is shared by all calls; what it [begins](CallLayer::begin) for one call is a [`CallScope`]. With no layer
-//! registered a call pays one comparison.
+//! All calls share a [`CallLayer`]. It [begins](CallLayer::begin) a [`CallScope`] for each call. Without layers, a call pays only one
+//! comparison.
 //!
 //! ```
 //! use std::{sync::Arc, task::{Context as Task, Poll}, time::Duration};
@@ -64,47 +64,47 @@ use crate::exchange::Context;
 
 /// Code around every call.
 pub trait CallLayer: Send + Sync + 'static {
-    /// Looks at a call before it runs. `None` if this layer has nothing more to do with it.
+    /// Begins a call before it runs. Returns `None` if this layer has nothing more to do with the call.
     ///
     /// # Errors
-    /// The call does not run. A tool answers with a result that has `isError`, a method of an extension with -32603 and the
-    /// message. An error made by [`ToolError::protocol`] is answered as it is, by both. Layers that began before see the end.
+    /// The call does not run. A tool returns a result with `isError`; a method of an extension returns -32603 with the message. An error
+    /// made by [`ToolError::protocol`] is returned unchanged in both cases. Layers that began before are notified of the end.
     fn begin(&self, call: &CallInfo<'_>) -> Result<Option<Box<dyn CallScope>>, ToolError>;
 
-    /// What is wrong with the settings of this layer, as a sentence: [`Server::build`](crate::Server::build) reports it with all other
-    /// problems. Default: `None`.
+    /// Returns the problem with the settings of this layer, as a sentence. [`Server::build`](crate::Server::build) reports it with all
+    /// other problems. Default: `None`.
     fn problem(&self) -> Option<String> {
         None
     }
 }
 
-/// What a [`CallLayer`] keeps of one call. Dropped without [`ended`](Self::ended), the call was given up before it ended: it
-/// was cancelled, or the server was stopped.
+/// What a [`CallLayer`] keeps for one call. If it is dropped without [`ended`](Self::ended), the call was abandoned before it ended: it was
+/// cancelled, or the server was stopped.
 pub trait CallScope: Send {
-    /// Ready when the call may run: limits on concurrency wait here, at most as long as the call's own time limit lets them.
+    /// Is ready when the call may run: limits on concurrency wait here, at most for the call's own time limit.
     fn poll_admitted(&mut self, cx: &mut task::Context<'_>) -> Poll<()> {
         let _ = cx;
         Poll::Ready(())
     }
 
-    /// How long the call may take, its waiting included; the shortest of this and the call's own limit counts.
+    /// Returns how long the call may take, including its wait. The shorter of this and the call's own limit applies.
     fn time_limit(&self) -> Option<Duration> {
         None
     }
 
-    /// Most bytes that the response may have, as a whole JSON-RPC message; the smallest of all layers counts. A larger one is not
-    /// sent: a tool answers with a result that has `isError`, everything else with -32603, and both give the size and the limit.
+    /// Returns the maximum number of bytes of the response, as a whole JSON-RPC message. The smallest of all layers applies. A larger
+    /// response is not sent: a tool returns a result with `isError`, everything else returns -32603, and both state the size and the limit.
     fn max_response_bytes(&self) -> Option<usize> {
         None
     }
 
-    /// The call ended and its response is written.
+    /// Called when the call has ended and its response is written.
     fn ended(self: Box<Self>, end: &CallEnd) {
         let _ = end;
     }
 }
 
-/// What is called.
+/// The call that a layer sees.
 #[derive(Clone, Copy)]
 pub struct CallInfo<'a> {
     pub(crate) context: &'a Context,
@@ -113,26 +113,27 @@ pub struct CallInfo<'a> {
 }
 
 impl<'a> CallInfo<'a> {
-    /// The name of what is called, as it is listed, with the prefix of [`Server::nest`](crate::Server::nest): that of the tool or the prompt, the URI of the resource or its URI template,
-    /// the prompt or the URI template whose argument is completed, the method of the extension.
+    /// Returns the name of what is called, as it is listed, with the prefix of [`Server::nest`](crate::Server::nest): the name of the tool
+    /// or the prompt, the URI of the resource or its URI template, the prompt or the URI template whose argument is completed, or the
+    /// method of the extension.
     #[must_use]
     pub fn name(&self) -> &'a str {
         self.name
     }
 
-    /// The method of the request, such as `tools/call`.
+    /// Returns the method of the request, such as `tools/call`.
     #[must_use]
     pub fn method(&self) -> &'static str {
         self.context.method()
     }
 
-    /// The hints of the tool, if it has any.
+    /// Returns the hints of the tool, if it has any.
     #[must_use]
     pub fn annotations(&self) -> Option<&'a ToolAnnotations> {
         self.annotations
     }
 
-    /// The request: its principal, its revision, what the client said of itself, the transport's data with the headers.
+    /// Returns the request: its principal, its revision, what the client sent about itself, and the transport's data with the headers.
     #[must_use]
     pub fn context(&self) -> &'a Context {
         self.context
@@ -148,13 +149,13 @@ impl fmt::Debug for CallInfo<'_> {
     }
 }
 
-/// How a call ended.
+/// The end of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallEnd {
     /// What the client got.
     pub outcome: CallOutcome,
-    /// How long the call took, from the moment it was looked at.
+    /// How long the call took, from [`CallLayer::begin`] on.
     pub ran: Duration,
     /// Size of the response, in bytes.
     pub response_bytes: usize,

@@ -28,7 +28,7 @@ pub(crate) fn set_level(session: &Session, level: &LoggingLevel) -> Result<(), E
     Ok(())
 }
 
-/// Refuses a level, the one at `pointer` of a request, that is not one of the eight names.
+/// Refuses a level that is not one of the eight names. `pointer` is its place in the request.
 ///
 /// # Errors
 /// -32602.

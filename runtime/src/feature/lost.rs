@@ -1,8 +1,8 @@
-//! What clients of older revisions do not get of the results of tools, prompts and resources. The log reports it once for each
+//! The parts of the results of tools, prompts and resources that clients of older revisions do not get. The log reports it once for each
 //! rule and revision.
 //!
-//! Where a result can lose something is known here; what becomes of it there, and at which revisions, is looked up in the
-//! table of [`projection`]. Values are never logged.
+//! This module knows where a result can lose something. The table of [`projection`] says what happens there, and at which revisions. Values
+//! are never logged.
 
 use std::sync::{
     OnceLock,
@@ -17,7 +17,7 @@ use trueform_schema::{
 
 use crate::projection;
 
-/// What the log already says of one tool, prompt, resource or template: for each rule the revisions.
+/// What the log has already reported for one tool, prompt, resource or template: the revisions of each rule.
 #[derive(Debug, Default)]
 pub(crate) struct ReportedLosses(OnceLock<Box<[AtomicU8]>>);
 
@@ -25,8 +25,8 @@ pub(crate) struct ReportedLosses(OnceLock<Box<[AtomicU8]>>);
 pub(crate) type PartName = (&'static str, &'static str);
 
 impl ReportedLosses {
-    /// Logs what `revision` loses of `result`, as far as it was not logged before. `kind` and `name` say whose result it is;
-    /// `kept` is a part that this result keeps, though the table says that the revision may lose it.
+    /// Logs what `revision` loses of `result`, if it was not logged before. `kind` and `name` identify the source of the result. `kept` is
+    /// a part that this result keeps, although the table says that the revision may lose it.
     #[inline]
     pub(crate) fn log(
         &self,
@@ -71,18 +71,18 @@ impl ReportedLosses {
             .0
             .get_or_init(|| projection::rules().map(|_| AtomicU8::new(0)).collect());
         let reported = &reported[rule];
-        // Most of the time it was said, and then nothing is written.
+        // Usually it was logged before, and then nothing is written.
         reported.load(Ordering::Relaxed) & bit == 0
             && reported.fetch_or(bit, Ordering::Relaxed) & bit == 0
     }
 }
 
-/// Whether that is sent, and less or other than what was there.
+/// Returns whether the result is sent with the part left out or rewritten.
 fn is_loss(becomes: &Becomes) -> bool {
     matches!(becomes, Becomes::LeftOut | Becomes::Rewritten(_))
 }
 
-/// The rule by which `revision` loses `part`, and its index; `None` if it keeps it.
+/// Returns the rule by which `revision` loses `part`, and its index; `None` if `revision` keeps it.
 fn loss(part: Part<'_>, kept: Option<PartName>, revision: Revision) -> Option<(usize, Rule)> {
     let Part::Item { of, item } = part else {
         return None;
@@ -103,7 +103,7 @@ mod tests {
 
     use super::*;
 
-    /// A result with everything in it that some revision lacks.
+    /// A result with all parts that some revision lacks.
     const ALL: &str = r#"{
         "_meta": {"io.modelcontextprotocol/serverInfo": {"name": "s", "version": "1"}},
         "structuredContent": [1],

@@ -1,4 +1,4 @@
-//! What `#[server]` makes of an `impl` block.
+//! What `#[server]` generates for an `impl` block.
 
 use std::{any::Any, sync::Arc};
 
@@ -16,26 +16,27 @@ use super::{
     note = "mark its `impl` block `#[server]` and its methods `#[tool]`, `#[prompt]` or `#[resource]`"
 )]
 pub trait ServerMethods: Any + Send + Sync {
-    /// The tools.
+    /// Returns the tools.
     #[must_use]
     fn tools() -> Vec<ToolSpec> {
         Vec::new()
     }
 
-    /// The prompts.
+    /// Returns the prompts.
     #[must_use]
     fn prompts() -> Vec<PromptSpec> {
         Vec::new()
     }
 
-    /// The resources and templates.
+    /// Returns the resources and templates.
     #[must_use]
     fn resources() -> Vec<ResourceSpec> {
         Vec::new()
     }
 }
 
-/// What [`Server::features`](crate::Server::features) takes: a value whose `impl` block is marked `#[server]`, or an `Arc` of one.
+/// A value that [`Server::features`](crate::Server::features) accepts: a value whose `impl` block is marked `#[server]`, or an `Arc` of
+/// one.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no tools, prompts or resources",
     label = "not a server",
@@ -46,7 +47,7 @@ pub trait IntoFeatures {
     fn into_features(self) -> FeatureSets;
 }
 
-/// The kinds that a block has, each over the same value.
+/// The tools, prompts and resources of a block, with the same receiver.
 #[derive(Debug, Default)]
 pub struct FeatureSets {
     pub(crate) tools: Option<ToolSet>,

@@ -1,4 +1,4 @@
-//! What tools, prompts and resources have in common: facts that authors state, and what is checked of them when a server is built.
+//! What tools, prompts and resources have in common: facts that authors state, and the checks of them when a server is built.
 
 use std::{fmt::Display, time::Duration};
 
@@ -21,7 +21,7 @@ use crate::{
     needs::RequiredCapabilities,
 };
 
-/// What expansions say of a function before it is registered.
+/// What expansions state about a function before it is registered.
 #[derive(Debug)]
 pub(crate) struct OfferedFacts {
     pub(crate) name: &'static str,
@@ -36,7 +36,7 @@ pub(crate) struct OfferedFacts {
 }
 
 impl OfferedFacts {
-    /// The facts about the function `function` of `file`.
+    /// Creates the facts about the function `function` of `file`.
     pub(crate) fn new(
         name: &'static str,
         description: &'static str,
@@ -57,24 +57,24 @@ impl OfferedFacts {
         }
     }
 
-    /// The description, unless it is empty.
+    /// Returns the description, unless it is empty.
     pub(crate) fn description(&self) -> Option<String> {
         let description = self.description.trim();
         (!description.is_empty()).then(|| description.to_owned())
     }
 
-    /// The icons; `None` without icons.
+    /// Returns the icons; `None` without icons.
     pub(crate) fn take_icons(&mut self) -> Option<Vec<Icon>> {
         Some(std::mem::take(&mut self.icons)).filter(|icons| !icons.is_empty())
     }
 
-    /// The members of `_meta`; `None` without members.
+    /// Returns the members of `_meta`; `None` without members.
     pub(crate) fn take_meta(&mut self) -> Option<Meta> {
         Some(std::mem::take(&mut self.meta)).filter(|meta| !meta.is_empty())
     }
 }
 
-/// An icon; `sizes` are separated by spaces.
+/// Creates an icon; `sizes` are separated by spaces.
 pub(crate) fn icon(
     src: &str,
     mime_type: Option<&str>,
@@ -88,7 +88,7 @@ pub(crate) fn icon(
     icon
 }
 
-/// A timeout, in milliseconds.
+/// Creates a timeout from milliseconds.
 pub(crate) fn timeout(limit: u64, reset_by_progress: bool, hard_limit: Option<u64>) -> Timeout {
     Timeout {
         limit: Duration::from_millis(limit),
@@ -97,7 +97,7 @@ pub(crate) fn timeout(limit: u64, reset_by_progress: bool, hard_limit: Option<u6
     }
 }
 
-/// Gives the builder `$spec`, whose member `facts` are [`OfferedFacts`], the methods that set them.
+/// Defines the methods that set the [`OfferedFacts`] in the member `facts` of the builder `$spec`.
 macro_rules! facts_methods {
     ($spec:ident) => {
         impl $spec {
@@ -169,7 +169,7 @@ macro_rules! facts_methods {
                 self
             }
 
-            /// Adds to what the client must be able to do.
+            /// Adds required capabilities of the client.
             #[must_use]
             pub fn needs(mut self, needs: $crate::needs::RequiredCapabilities) -> Self {
                 self.facts.needs = self.facts.needs.and(needs);
@@ -191,7 +191,7 @@ pub(crate) use facts_methods;
 
 /// A literal in `meta(…)`.
 pub trait MetaValue {
-    /// The value as JSON.
+    /// Returns the value as JSON.
     fn to_json(&self) -> Json;
 }
 
@@ -201,17 +201,17 @@ impl<T: Serialize> MetaValue for T {
     }
 }
 
-/// What messages to the author call one thing that a server offers.
+/// How messages to the author name a tool, prompt or resource.
 #[derive(Clone, Copy)]
 pub(crate) struct Named<'a> {
-    /// Such as `tool`.
+    /// The kind, such as `tool`.
     pub(crate) kind: &'static str,
     pub(crate) name: &'a str,
     pub(crate) place: &'a dyn Display,
 }
 
 impl Named<'_> {
-    /// The `needed` states that are not registered.
+    /// Returns the problems of `needed` states that are not registered.
     pub(crate) fn missing_states(
         self,
         needed: &[RequiredState],
@@ -232,7 +232,7 @@ impl Named<'_> {
             })
     }
 
-    /// The problem with `needs`, if no client of a served revision can declare them.
+    /// Returns the problem with `needs`, if no client of a served revision can declare them.
     pub(crate) fn undeclarable(
         self,
         needs: RequiredCapabilities,
@@ -254,7 +254,7 @@ impl Named<'_> {
         })
     }
 
-    /// A time limit of nothing: every call would be given up.
+    /// Returns the problem of a time limit of zero: every call would be abandoned.
     pub(crate) fn no_time(self, timeout: Option<Timeout>) -> Option<String> {
         let Self { kind, name, place } = self;
         timeout.filter(|timeout| timeout.limit.is_zero()).map(|_| {
@@ -262,7 +262,7 @@ impl Named<'_> {
         })
     }
 
-    /// The keys of `meta` that are reserved or illegal (Z-10, Z-11).
+    /// Returns the keys of `meta` that are reserved or illegal (Z-10, Z-11).
     pub(crate) fn illegal_meta(self, meta: &Meta) -> impl Iterator<Item = String> {
         let Self { kind, name, place } = self;
         meta.keys().filter_map(move |key| {
@@ -277,7 +277,7 @@ impl Named<'_> {
         })
     }
 
-    /// Makes the `_meta` of `result` that of the handler too, and checks all its keys (Z-10, Z-11).
+    /// Adds the handler's members to the `_meta` of `result`, and checks all its keys (Z-10, Z-11).
     ///
     /// # Errors
     /// -32603 if a key is reserved or illegal. The log has the key.

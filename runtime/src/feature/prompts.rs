@@ -1,7 +1,7 @@
-//! What authors write as prompts: functions whose arguments are text and that return messages for the model.
+//! Prompts: functions whose arguments are text and that return messages for the model.
 //!
-//! The page of [`#[prompt]`](macro@crate::prompt) has the keys and an example. [`user`] and [`assistant`] make messages, and
-//! [`DynamicPrompt`] is for what is known at run time only.
+//! The page of [`#[prompt]`](macro@crate::prompt) has the keys and an example. [`user`] and [`assistant`] create messages.
+//! [`DynamicPrompt`] is for prompts that are known only at run time.
 
 mod dynamic;
 mod result;
@@ -19,7 +19,7 @@ pub use self::{
     set::{IntoPrompts, PromptSet},
 };
 
-/// What expansions of the macros call, apart from the traits above.
+/// Items that the expansions of macros use, apart from the traits above.
 pub(crate) mod macro_support {
     pub use super::{
         set::PromptFunction,

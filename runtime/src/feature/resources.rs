@@ -1,4 +1,4 @@
-//! Resources: what a server lets clients read, by its URI, and templates of URIs that make many.
+//! Resources: data that clients can read by URI, and URI templates for many resources.
 //!
 //! A resource is a function with a URI: `#[resource("config://app")]`. A template has variables in its URI, which are the parameters of
 //! its function: `#[resource("notes://{name}")]`.
@@ -14,14 +14,14 @@
 //! | `{+path}` | at least one character, with slashes; one such variable for each template |
 //! | `{a,b}`, `{/a,b}` | two variables, with a comma or a slash between |
 //!
-//! The values are percent-decoded: `a%2Fb` is the value `a/b` of `{name}`. A value that is not UTF-8 once it is decoded is an error.
-//! Where the scheme is `file`, and where a template is marked as file-like, values that could leave their folder are an error too:
-//! those with a segment `..` or `.`, an encoded slash, a backslash, a NUL or a drive, and absolute paths.
+//! The values are percent-decoded: `a%2Fb` is the value `a/b` of `{name}`. A value that is not UTF-8 after decoding is an error. If the
+//! scheme is `file`, or the template is marked as file-like, values that could leave their folder are an error too: values with a segment
+//! `..` or `.`, an encoded slash, a backslash, a NUL or a drive, and absolute paths.
 //!
-//! A resource comes before templates. Of the templates that a URI has the form of, the most specific one is read: at the first place
-//! where two differ, a literal character comes before `{name}`, `{name}` before `{+path}`, and the longer template before the shorter
-//! one. Two templates that match the same URIs are an error at the start; of two that share only some, and that this order does not
-//! tell apart, the one that was registered first is read. [`UriTemplate`] makes the URI of values, for links to resources.
+//! A resource has precedence over templates. Of the templates that match a URI, the most specific one is read: at the first place where two
+//! differ, a literal character has precedence over `{name}`, `{name}` over `{+path}`, and the longer template over the shorter one. Two
+//! templates that match the same URIs are an error at the start. If two templates share only some URIs, and this order does not distinguish
+//! them, the one that was registered first is read. [`UriTemplate`] creates the URI for given values, for links to resources.
 
 mod contents;
 mod date;
@@ -51,7 +51,7 @@ pub use self::{
 };
 pub use crate::feature::caching::Caching;
 
-/// What expansions of the macros call, apart from the traits above.
+/// Items that the expansions of macros use, apart from the traits above.
 pub(crate) mod macro_support {
     pub use super::{
         set::ResourceFunction,

@@ -1,4 +1,4 @@
-//! Warns, once for each callable, about code that ran too long where others wait for it.
+//! Warns, once for each callable, about code that ran too long while other work waited for it.
 
 use std::{
     collections::HashSet,
@@ -10,7 +10,7 @@ use std::{
 /// What a synchronous function, or one step of an async one, may take without a warning.
 const SHORT: Duration = Duration::from_millis(50);
 
-/// Warns if the callable `name`, written at `place`, held its transport for longer than [`SHORT`].
+/// Warns if the callable `name`, written at `place`, blocked its transport for longer than [`SHORT`].
 pub(super) fn report(name: &str, place: &dyn Display, held: Duration) {
     static REPORTED: Mutex<Option<HashSet<String>>> = Mutex::new(None);
     if held <= SHORT {

@@ -1,5 +1,5 @@
-//! Who hears of changes, in both eras: sessions, which hear of everything that the server declared, and streams of
-//! `subscriptions/listen` (U-1 to U-10), which hear of what they asked for.
+//! Who is notified of changes, in both eras: sessions, of everything that the server declared, and streams of `subscriptions/listen` (U-1
+//! to U-10), of what they asked for.
 //!
 //! [`Subscriptions::notify`] is the only place that sends such notifications.
 
@@ -42,18 +42,18 @@ use crate::{
 /// Most subscriptions that one byte stream may have open. Over HTTP each is a request of its own, and counts as one.
 pub const MAX_SUBSCRIPTIONS: usize = 64;
 
-/// A kind of change that peers can hear of. Each feature has one for each of its lists.
+/// A kind of change that peers can be notified of. Each feature has one for each of its lists.
 #[derive(Debug)]
 pub(crate) struct Topic {
     /// The notification.
     pub(crate) method: Method,
-    /// Whether a filter asks for it.
+    /// Returns whether a filter asks for it.
     pub(crate) is_in: fn(&SubscriptionFilter) -> bool,
-    /// Puts it into the filter that is acknowledged.
+    /// Adds it to the filter that is acknowledged.
     pub(crate) honour: fn(&mut SubscriptionFilter),
 }
 
-/// Changes to the content of single resources. A filter names them, and what is honoured of it is not said by a topic alone.
+/// Changes to the content of single resources. A filter names the resources, so a topic alone does not determine what is honoured.
 pub(crate) const RESOURCE_UPDATED: Topic = Topic {
     method: Method::ResourceUpdated,
     is_in: |filter| filter.resource_subscriptions.is_some(),
@@ -61,33 +61,33 @@ pub(crate) const RESOURCE_UPDATED: Topic = Topic {
 };
 
 impl Topic {
-    /// The notification at `revision`.
+    /// Returns the notification at `revision`.
     fn at(&self, revision: Revision) -> NotificationKind {
         NotificationKind::core(self.method, revision)
     }
 }
 
-/// Everything that hears of changes.
+/// All peers that are notified of changes.
 #[derive(Debug)]
 pub(crate) struct Subscriptions {
     sessions: Mutex<Vec<Weak<Session>>>,
-    /// How many entries `sessions` may have before dead ones are looked for.
+    /// How many entries `sessions` may have before dead ones are searched for.
     sessions_sweep: AtomicUsize,
     listeners: Mutex<Vec<Listener>>,
-    /// How many entries `listeners` may have before dead ones are looked for.
+    /// How many entries `listeners` may have before dead ones are searched for.
     listeners_sweep: AtomicUsize,
     watchers: Watchers,
-    /// What the subscriptions to resources take.
+    /// The memory that the subscriptions to resources use.
     pub(crate) bytes: Arc<SubscriptionBytes>,
 }
 
-/// What a client wants to hear of.
+/// What a client wants to be notified of.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted<'a> {
     pub(crate) filter: &'a SubscriptionFilter,
-    /// The resources of the filter that are acknowledged and not sent.
+    /// The resources of the filter that are acknowledged, but whose changes are not sent.
     pub(crate) muted: &'a HashSet<String>,
-    /// The tasks that the stream may hear of; `None` if it asks for none.
+    /// The tasks that the stream may be notified of; `None` if it asks for none.
     pub(crate) tasks: Option<&'a ListenedTasks>,
 }
 
@@ -110,7 +110,7 @@ impl Subscriptions {
         }
     }
 
-    /// Counts `session` among those that hear of changes.
+    /// Adds `session` to those that are notified of changes.
     pub(crate) fn remember(&self, session: &Arc<Session>) {
         let mut sessions = lock(&self.sessions);
         if sessions.len() >= self.sessions_sweep.load(Ordering::Relaxed) {
@@ -121,7 +121,7 @@ impl Subscriptions {
         sessions.push(Arc::downgrade(session));
     }
 
-    /// Notifies every peer that may hear of `topic` (I-3, U-2, U-4).
+    /// Notifies every peer that may be notified of `topic` (I-3, U-2, U-4).
     pub(crate) fn notify(&self, topic: &Topic) {
         let sessions: Vec<_> = lock(&self.sessions)
             .iter()
@@ -143,7 +143,7 @@ impl Subscriptions {
         }
     }
 
-    /// From now on `session`, which is subscribed to it, hears of changes of the resource `uri` (J-7).
+    /// Notifies `session`, which is subscribed to the resource `uri`, of its changes from now on (J-7).
     pub(crate) fn watch(&self, session: &Arc<Session>, uri: &str) {
         let watcher = Watcher::Session(Arc::downgrade(session));
         self.watchers.add(uri, watcher);
@@ -151,7 +151,7 @@ impl Subscriptions {
 
     /// Ends the subscription of `session` to the resource `uri`, if it has one.
     pub(crate) fn unwatch(&self, session: &Arc<Session>, uri: &str) {
-        // In this order: a subscription that comes meanwhile is not lost, at worst an entry is left over.
+        // In this order: a subscription that is made meanwhile is not lost; at worst, an unused entry remains.
         self.watchers.remove(uri, session);
         session.watched.remove(uri);
     }
@@ -176,7 +176,8 @@ impl Subscriptions {
         }
     }
 
-    /// Opens the stream of `exchange`, which asks for `wanted` and hears of `tasks`, at a server that has `topics`, if the transport has room for it.
+    /// Opens the stream of `exchange`, which asks for `wanted`, at a server with `topics`, if the transport has room
+    /// for it.
     pub(crate) fn listen(
         &self,
         exchange: &Arc<Exchange>,
@@ -206,7 +207,7 @@ impl Subscriptions {
         }
         let acknowledged = SubscriptionsAcknowledgedNotificationParams::new(shown)
             .with_meta(meta_of(&exchange.id));
-        // Before anything else can be sent, so that the acknowledgement comes first (U-3).
+        // Sent before anything else can be sent, so that the acknowledgement is first (U-3).
         if !exchange.notify(
             &exchange.kind_of(Method::SubscriptionsAcknowledged),
             &acknowledged,
@@ -246,14 +247,14 @@ impl Subscriptions {
     }
 }
 
-/// Counts a stream of a session until it is dropped. What others have open is not looked at.
+/// Counts a stream of a session until it is dropped. Streams of other sessions do not count.
 struct OpenStream(Arc<Session>);
 
 impl OpenStream {
     /// Counts one more.
     ///
     /// # Errors
-    /// As many are open as may be.
+    /// The maximum number is open.
     fn on(session: &Arc<Session>) -> Result<Self, usize> {
         let one_more = |open| (open < MAX_SUBSCRIPTIONS).then_some(open + 1);
         let counted =
@@ -281,7 +282,7 @@ fn notify_session(session: &Session, topic: &Topic, uri: Option<&Arc<str>>) {
     }
 }
 
-/// Queues a notification for one peer. One that does not read is sent nothing more: what waits already says the same.
+/// Queues a notification for one peer. A peer that does not read gets no second one: the notification that waits already says the same.
 fn push(
     outbox: &Outbox,
     kind: NotificationKind,
@@ -298,7 +299,7 @@ fn push(
     }
 }
 
-/// What of `wanted` this server sends at `revision`: what it does not have is left out (U-3).
+/// Returns the part of `wanted` that this server sends at `revision` (U-3).
 fn honoured(
     wanted: &SubscriptionFilter,
     topics: impl Iterator<Item = &'static Topic>,
@@ -319,7 +320,8 @@ fn honoured(
     honoured
 }
 
-/// The resources of a filter that its stream hears of: each once, and as many as the bounds allow. The acknowledgement says which.
+/// Returns the resources of a filter of whose changes its stream is notified: each once, and as many as the limits allow. The
+/// acknowledgement lists them.
 fn honoured_resources(wanted: &[String], reserved: &mut ReservedBytes) -> Vec<String> {
     let mut seen = HashSet::new();
     let mut bytes = 0;
@@ -338,7 +340,7 @@ fn meta_of(id: &RequestId) -> NotificationMetaObject {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing that can panic runs under these locks.
+    // No code that can panic runs under these locks.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -350,7 +352,7 @@ struct Listening {
     input_end: Option<Fired<Session>>,
     _open: Option<OpenStream>,
     _ticket: Option<Ticket>,
-    /// For the resources that it names.
+    /// The memory for the resources that it names.
     _reserved: ReservedBytes,
 }
 
@@ -375,8 +377,8 @@ impl Job for Listening {
         }
     }
 
-    /// The result of a stream that the server ends (U-7). On a byte stream a cancelled notification follows it, for clients
-    /// that wait for that instead (GAP-1).
+    /// Returns the result of a stream that the server ends (U-7). On a byte stream, a cancelled notification follows, for clients that wait
+    /// for it instead (GAP-1).
     fn conclude(self: Box<Self>, done: Completion) -> Option<Outgoing> {
         let exchange = &self.exchange;
         if matches!(done, Completion::Cancelled) {

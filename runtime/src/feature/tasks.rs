@@ -1,28 +1,28 @@
-//! Tasks: calls of tools that go on after they are answered, and whose results clients fetch later.
+//! Tasks: calls of tools that continue after their response, and whose results clients fetch later.
 //!
-//! A tool marked `#[tool(task = optional)]` or `#[tool(task = required)]` is an ordinary tool, and its calls run as tasks where the
-//! client can have them:
+//! A tool marked `#[tool(task = optional)]` or `#[tool(task = required)]` is an ordinary tool. Its calls run as tasks if the client
+//! supports tasks:
 //!
 //! * at 2025-11-25, where tasks belong to the core, if the call asks for it;
 //! * at 2026-07-28, if the client declares the extension `io.modelcontextprotocol/tasks` with the call;
 //! * at older revisions never.
 //!
-//! Other calls of a tool with `task = optional` are answered in place. See [`TaskMode`] for what becomes of those of `required`.
+//! Other calls of a tool with `task = optional` run as ordinary calls. See [`TaskMode`] for other calls of a tool with `task = required`.
 //!
-//! A task runs apart from the request that made it, and goes on when the connection is closed. It ends when the tool returns, fails,
-//! panics or overruns its `timeout`, when the client cancels it, when the time is over for which it is [kept](TaskSettings::default_ttl),
-//! and when the server [stops](TaskSettings::drain). Its state and its result are kept in a [`TaskStore`](crate::store::TaskStore), in
-//! memory unless another one is set. A synchronous tool runs in one go on a thread of the runtime; mark it `blocking` if that takes long.
-//! Call [layers](crate::layer) see the call when its task begins, and what they refuse is the error of the task.
+//! A task runs separately from the request that created it, and continues when the connection is closed. It ends when the tool returns,
+//! fails, panics or exceeds its `timeout`, when the client cancels it, when its [time to live](TaskSettings::default_ttl) is over, and when
+//! the server [stops](TaskSettings::drain). Its state and its result are kept in a [`TaskStore`](crate::store::TaskStore), by default in
+//! memory. A synchronous tool runs without interruption on a thread of the runtime; mark it `blocking` if that takes long. Call
+//! [layers](crate::layer) see the call when its task begins. If they refuse it, the refusal is the error of the task.
 //!
-//! A task belongs to the authenticated caller that made it, or at 2025-11-25 to the session of a call without one. At 2026-07-28 everybody who
-//! knows the id of a task without an authenticated caller can ask for it; ids have 128 random bits. To all others a task is unknown.
+//! A task belongs to the authenticated caller that created it. At 2025-11-25, a task without an authenticated caller belongs to the
+//! session. At 2026-07-28, every client that knows the id of such a task can ask for it; ids have 128 random bits. For all others, the task
+//! is unknown.
 //!
-//! How many tasks run at once is bounded, in all and for each caller. Clients of 2026-07-28 without an authenticated caller cannot be
-//! distinguished, so they share one bound, and one of them can use it up: see [`TaskSettings::max_running`].
+//! The number of tasks that run at once is limited, in total and for each caller. Clients of 2026-07-28 without an authenticated caller
+//! cannot be distinguished, so they share one limit, and one of them can use it up: see [`TaskSettings::max_running`].
 //!
-//! At 2025-11-25 progress is reported with the token of the call until the task ends, and log messages go on as well. At 2026-07-28 a task
-//! sends neither.
+//! At 2025-11-25, a task reports progress with the token of the call and sends log messages until it ends. At 2026-07-28, it sends neither.
 //!
 //! ```
 //! use serde_json::json;
@@ -55,8 +55,8 @@
 //! # }
 //! ```
 //!
-//! A client looks after a task as often as [`TaskSettings::poll_interval`] says: set a short one in tests.
-// [W] One room serves both forms. The store keeps the states; a task that runs in this process is a `LiveTask` besides.
+//! [`TaskSettings::poll_interval`] sets how often a client polls a task: set a short interval in tests.
+// [W] The same code serves both forms. The store keeps the states; a task that runs in this process also has a `LiveTask`.
 
 use trueform_schema::{TaskSupport, ToolExecution};
 
@@ -93,17 +93,17 @@ pub use self::{
 /// Whether the calls of a tool run as tasks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskMode {
-    /// A call runs as a task if its client wants that: at 2025-11-25 the client says so call by call, at 2026-07-28 by declaring the
-    /// extension `io.modelcontextprotocol/tasks` with the call. Other calls are answered in place.
+    /// A call runs as a task if its client wants this: at 2025-11-25, the client asks for it in the call; at 2026-07-28, it declares the
+    /// extension `io.modelcontextprotocol/tasks` with the call. Other calls run as ordinary calls.
     Optional,
-    /// Every call runs as a task where the revision has tasks: other calls are refused there, with -32601 at 2025-11-25, with -32021 at
-    /// 2026-07-28. Older revisions have none, and their clients could not know: calls are answered in place, however long that takes.
+    /// Every call runs as a task if the revision has tasks: other calls are refused, with -32601 at 2025-11-25 and with -32021 at
+    /// 2026-07-28. Older revisions have no tasks: their calls run as ordinary calls, however long that takes.
     // W-3, W-18
     Required,
 }
 
 impl TaskMode {
-    /// As `tools/list` shows it at 2025-11-25 (W-2).
+    /// Returns the mode in the form of `tools/list` at 2025-11-25 (W-2).
     pub(crate) fn execution(self) -> ToolExecution {
         ToolExecution::new().with_task_support(match self {
             Self::Optional => TaskSupport::Optional,

@@ -1,9 +1,9 @@
 //! Tools: content that they return, sets of them, and tools that are known only at run time.
 //!
-//! The page of [`#[tool]`](macro@crate::tool) says how a function becomes a tool, what it may take and return, and how it fails.
+//! The page of [`#[tool]`](macro@crate::tool) describes how a function becomes a tool, its parameters and return types, and how it fails.
 
 // A tool is registered once, as a `ToolRoute`: its definition for `tools/list`, the compiled checks of its schemas, and a function
-// pointer over type-erased state. Nothing here is generic after that, and nothing here knows a transport. The `#[tool]` and `#[server]`
+// pointer over type-erased state. After that, nothing here is generic, and nothing depends on a transport. The `#[tool]` and `#[server]`
 // macros emit calls to the builder in `spec`; everything else is in this module.
 
 mod draft;
@@ -36,12 +36,12 @@ pub use crate::feature::{
 
 use trueform_schema::{CallToolResult, ContentBlock, TextContent};
 
-/// A result that reports to the model, in `message`, that the call failed (I-5).
+/// Returns a result that reports to the model, with `message`, that the call failed (I-5).
 pub(crate) fn failed(message: &str) -> CallToolResult {
     CallToolResult::new(vec![ContentBlock::Text(TextContent::new(message))]).with_is_error(true)
 }
 
-/// What expansions of the macros call, apart from the traits above.
+/// Items that the expansions of macros use, apart from the traits above.
 pub(crate) mod macro_support {
     pub use super::{
         output::OutputSchema,

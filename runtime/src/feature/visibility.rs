@@ -1,7 +1,7 @@
 //! Per-caller visibility: which callers see which tools, prompts and resources.
 //!
-//! [`Server::visible`](crate::Server::visible) sets a predicate. What it hides from a caller does not exist for this caller: lists
-//! leave it out, and a call, a read, a completion or a cursor that names it gets the answer that an unknown name gets.
+//! [`Server::visible`](crate::Server::visible) sets a predicate. Items that it hides from a caller do not exist for this caller: lists
+//! leave them out, and a call, a read, a completion or a cursor with their name gets the same answer as for an unknown name.
 //!
 //! ```
 //! use trueform::{Principal, client::ClientOptions, prelude::*};
@@ -44,10 +44,10 @@ use crate::{
     principal::Principal,
 };
 
-/// The caller of a request, as far as what it sees may depend on it: its authorization.
+/// The data about the caller of a request on which visibility may depend: its authorization.
 ///
-/// What the specification forbids as a reason is not here: the connection and earlier requests, and the headers that repeat
-/// members of the message, which the client chooses.
+/// It does not contain what the specification forbids as a reason: the connection, earlier requests, and the headers that repeat members of
+/// the message, which the client chooses.
 // I-2, Y-4
 #[derive(Clone, Copy)]
 pub struct Viewer<'a> {
@@ -60,17 +60,16 @@ impl<'a> Viewer<'a> {
         Self { principal, headers }
     }
 
-    /// The authenticated caller, where a layer in front of the server set one.
+    /// Returns the authenticated caller, if a layer in front of the server set one.
     #[must_use]
     pub fn principal(&self) -> Option<&'a Principal> {
         self.principal
     }
 
-    /// The value of the HTTP header `name`, such as `authorization`, in any case of letters. `None` if the header is absent, occurs
-    /// twice, or has other characters than visible ASCII and spaces; on a byte stream; and for every header whose name begins with
-    /// `Mcp-`.
+    /// Returns the value of the HTTP header `name`, such as `authorization`, ignoring case. `None` if the header is absent, occurs twice,
+    /// or has characters other than visible ASCII and spaces; on a byte stream; and for every header whose name begins with `Mcp-`.
     ///
-    /// A header is what the client sent. It proves nothing before the predicate, or a layer in front of the server, has checked it.
+    /// The client sends the header. It proves nothing until the predicate, or a layer in front of the server, has checked it.
     #[must_use]
     pub fn header(&self, name: &str) -> Option<&'a str> {
         let name = match name.bytes().any(|byte| byte.is_ascii_uppercase()) {
@@ -87,7 +86,7 @@ impl<'a> Viewer<'a> {
     }
 }
 
-/// Without the headers, which may be secret.
+/// Omits the headers, which may be secret.
 impl fmt::Debug for Viewer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Viewer")
@@ -96,7 +95,7 @@ impl fmt::Debug for Viewer<'_> {
     }
 }
 
-/// What kind of thing a server offers.
+/// The kind of an item that a server offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OfferKind {
@@ -104,7 +103,7 @@ pub enum OfferKind {
     Tool,
     /// A prompt.
     Prompt,
-    /// A resource with a URI of its own.
+    /// A resource with its own URI.
     Resource,
     /// A resource template.
     ResourceTemplate,
@@ -113,7 +112,7 @@ pub enum OfferKind {
 }
 
 impl OfferKind {
-    /// The kind that `method` lists.
+    /// Returns the kind that `method` lists.
     fn listed_by(method: Method) -> Self {
         match method {
             Method::ListTools => Self::Tool,
@@ -125,7 +124,7 @@ impl OfferKind {
     }
 }
 
-/// One thing that a server offers.
+/// An item that a server offers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer<'a> {
     kind: OfferKind,
@@ -133,13 +132,13 @@ pub struct Offer<'a> {
 }
 
 impl<'a> Offer<'a> {
-    /// What kind of thing it is.
+    /// Returns its kind.
     #[must_use]
     pub fn kind(&self) -> OfferKind {
         self.kind
     }
 
-    /// What it is looked up by: the name of a tool or a prompt, the URI of a resource, the URI template of a resource template.
+    /// Returns its key: the name of a tool or a prompt, the URI of a resource, the URI template of a resource template.
     #[must_use]
     pub fn name(&self) -> &'a str {
         self.name
@@ -149,12 +148,12 @@ impl<'a> Offer<'a> {
 /// Whether a caller sees something.
 type Predicate = dyn Fn(&Viewer<'_>, &Offer<'_>) -> bool + Send + Sync;
 
-/// The predicates of a server. Each must hold.
+/// The predicates of a server. All must return `true`.
 #[derive(Clone, Default)]
 pub(crate) struct Visibility(Vec<Arc<Predicate>>);
 
 impl Visibility {
-    /// Adds `predicate` to those that must hold.
+    /// Adds `predicate` to those that must return `true`.
     pub(crate) fn limit(
         &mut self,
         predicate: impl Fn(&Viewer<'_>, &Offer<'_>) -> bool + Send + Sync + 'static,
@@ -162,13 +161,13 @@ impl Visibility {
         self.0.push(Arc::new(predicate));
     }
 
-    /// Whether every caller sees everything.
+    /// Returns whether every caller sees everything.
     #[inline]
     pub(crate) fn is_unlimited(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What `viewer` sees.
+    /// Returns what `viewer` sees.
     pub(crate) fn of<'a>(&'a self, viewer: Viewer<'a>) -> Sight<'a> {
         let predicates = &self.0;
         Sight { predicates, viewer }
@@ -183,7 +182,7 @@ impl fmt::Debug for Visibility {
     }
 }
 
-/// What one caller sees. Where an `Option` of it is expected, `None` sees everything.
+/// What one caller sees. In an `Option` of it, `None` means that the caller sees everything.
 #[derive(Clone, Copy)]
 pub(crate) struct Sight<'a> {
     predicates: &'a [Arc<Predicate>],
@@ -191,7 +190,7 @@ pub(crate) struct Sight<'a> {
 }
 
 impl Sight<'_> {
-    /// Whether the caller sees the item `name` of the list that `method` asks for. A predicate that panics hides it.
+    /// Returns whether the caller sees the item `name` of the list that `method` asks for. A predicate that panics hides it.
     pub(crate) fn sees(&self, method: Method, name: &str) -> bool {
         let kind = OfferKind::listed_by(method);
         let offer = Offer { kind, name };

@@ -17,16 +17,16 @@ use crate::{
     peer::Session,
 };
 
-/// The only revision that has a message for it.
+/// The only revision with a message for the completion.
 const REVISION: Revision = Revision::V2025_11_25;
 
-/// A web page that the user has agreed to visit. It outlives the call that asked, as what the page is for often does.
+/// A web page that the user has agreed to visit. It can outlive the call that asked, because the user often finishes later.
 #[must_use = "the client waits to hear when it is done"]
 pub struct VisitedUrl {
     call: Weak<Exchange>,
-    /// The client that was asked; `None` at revisions that have no message for it.
+    /// The client that was asked; `None` at revisions without a message for the completion.
     client: Option<(Arc<Session>, HostRef)>,
-    /// What the question is called at 2025-11-25.
+    /// The id of the question at 2025-11-25.
     id: String,
 }
 
@@ -42,9 +42,9 @@ impl VisitedUrl {
         }
     }
 
-    /// Lets the client know that what the page is for has been done, so that it need not show the question any longer: before the response
-    /// of the call while that runs, and later with the messages of its session that belong to no call. Only 2025-11-25 has a message for
-    /// that; other clients learn it by the response.
+    /// Notifies the client that the user has finished on the page, so that it can stop showing the question. While the call runs, the
+    /// message is sent before its response; later, it is sent with the messages of the session that belong to no call. Only 2025-11-25 has
+    /// such a message; other clients learn it from the response.
     ///
     /// # Errors
     /// [`AskError::Gone`] if the client has disconnected, or does not read.
@@ -76,9 +76,9 @@ impl fmt::Debug for VisitedUrl {
     }
 }
 
-/// An id that no other question has. It grants nothing: the page itself knows its visitor.
+/// Returns a unique id for a question. It grants no access: the page itself identifies its visitor.
 pub(super) fn unique_id() -> String {
-    // Each state has random keys of its own.
+    // Each state has its own random keys.
     let random = || RandomState::new().hash_one(0_u8);
     format!("{:016x}{:016x}", random(), random())
 }

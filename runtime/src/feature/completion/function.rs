@@ -1,4 +1,4 @@
-//! The functions that suggest values, distinguished by what they take and how they run.
+//! The functions that suggest values, distinguished by their parameters and by how they run.
 
 use std::{future::Future, marker::PhantomData, sync::Arc};
 
@@ -11,11 +11,11 @@ use crate::feature::{
     function::{FromContext, RequiredState},
 };
 
-/// A function that suggests values for an argument: it takes a [`CompletionQuery`], then up to four values that are injected as into
-/// tools, such as [`State<T>`](crate::State), and returns what is [`IntoCompletion`], at once or as a future. One that blocks its
-/// thread is wrapped in [`Blocking`].
+/// A function that suggests values for an argument: it takes a [`CompletionQuery`], then up to four values that are injected as for tools,
+/// such as [`State<T>`](crate::State), and returns an [`IntoCompletion`], directly or as a future. Wrap a function that blocks its thread
+/// in [`Blocking`].
 ///
-/// `Kind` says which, and is always inferred. Not to be implemented elsewhere.
+/// `Kind` distinguishes the kinds, and is always inferred. Do not implement this trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot complete an argument",
     label = "not a function that suggests values",
@@ -27,12 +27,12 @@ pub trait CompletionFunction<Kind>: Send + Sync + 'static {
     #[doc(hidden)]
     fn suggest(self: &Arc<Self>, query: CompletionQuery) -> Step<Result<Completion, ToolError>>;
 
-    /// Says what the server must have, so that a server without it does not start.
+    /// Adds the state that the server must have, so that a server without it does not start.
     #[doc(hidden)]
     fn require(needed: &mut Vec<RequiredState>);
 }
 
-/// A function that suggests values and blocks its thread while it does: it runs where calls of `blocking` tools do.
+/// A function that suggests values and blocks its thread. It runs on the threads of `blocking` tools.
 ///
 /// ```
 /// use trueform::{completion::{Blocking, CompletionQuery}, prelude::*};
@@ -52,7 +52,7 @@ pub trait CompletionFunction<Kind>: Send + Sync + 'static {
 #[derive(Clone, Copy, Debug)]
 pub struct Blocking<F>(pub F);
 
-/// The kinds of such functions, by what they take after the query and what they return.
+/// The kinds of such functions, by their parameters after the query and their return type.
 #[derive(Debug)]
 pub struct SuggestsAtOnce<P>(PhantomData<P>);
 #[derive(Debug)]
@@ -60,7 +60,7 @@ pub struct SuggestsLater<P>(PhantomData<P>);
 #[derive(Debug)]
 pub struct SuggestsOnThread<P>(PhantomData<P>);
 
-/// Takes the injected parameters out of the query, or ends with the error.
+/// Takes the injected parameters from the query, or returns the error.
 macro_rules! injected {
     ($query:ident: $($P:ident)*) => {
         $(

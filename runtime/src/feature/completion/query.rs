@@ -1,4 +1,4 @@
-//! What a user typed so far.
+//! The text that a user has typed so far.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use trueform_schema::Map;
 
 use crate::exchange::Context;
 
-/// What a user typed so far for one argument, and what was filled in before.
+/// The text that a user has typed so far for one argument, and the arguments that were filled in before.
 #[derive(Clone)]
 pub struct CompletionQuery {
     pub(crate) value: String,
@@ -15,25 +15,25 @@ pub struct CompletionQuery {
 }
 
 impl CompletionQuery {
-    /// The text typed so far, which may be empty.
+    /// Returns the text typed so far, which may be empty.
     #[must_use]
     pub fn value(&self) -> &str {
         &self.value
     }
 
-    /// The text typed so far, taken out.
+    /// Converts the query into the text typed so far.
     #[must_use]
     pub fn into_value(self) -> String {
         self.value
     }
 
-    /// The value of another argument `name`, if it is filled in. Clients send it since 2025-06-18.
+    /// Returns the value of another argument `name`, if it is filled in. Clients send it since 2025-06-18.
     #[must_use]
     pub fn argument(&self, name: &str) -> Option<&str> {
         self.arguments.get(name).map(String::as_str)
     }
 
-    /// Who asks, and the state of the server.
+    /// Returns the context, with the caller and the state of the server.
     #[must_use]
     pub fn context(&self) -> &Context {
         &self.context

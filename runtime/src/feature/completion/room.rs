@@ -1,4 +1,4 @@
-//! The room of completion: which argument is meant, and the call of what suggests values for it.
+//! The completion feature: finds the argument, and calls the code that suggests values for it.
 
 use std::{fmt::Display, sync::Arc};
 
@@ -25,7 +25,7 @@ use crate::{
     jsonrpc::{self, ErrorDetail},
 };
 
-/// The capability to complete arguments. The arguments are in the rooms of prompts and resources.
+/// The capability to complete arguments. The features of prompts and resources hold the arguments.
 #[derive(Debug)]
 pub(crate) struct Completions;
 
@@ -38,7 +38,7 @@ impl Room for Completions {
 /// An argument whose values are suggested.
 #[derive(Debug)]
 pub(crate) struct Argument {
-    /// Of what it is an argument, for the log.
+    /// The prompt or template that has the argument, for the log.
     pub(crate) owner: String,
     pub(crate) argument: String,
     pub(crate) place: Place,
@@ -46,7 +46,7 @@ pub(crate) struct Argument {
     pub(crate) completer: Option<Completer>,
 }
 
-/// The error for an argument `name` that `kind` `owner` does not take (L-3). `names` are those that it takes.
+/// Returns the error for an argument `name` that the `kind` called `owner` does not have (L-3). `names` are its arguments.
 #[cold]
 pub(crate) fn unknown_argument<'a>(
     kind: &str,

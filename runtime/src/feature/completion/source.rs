@@ -16,8 +16,8 @@ use crate::feature::{
 };
 use crate::host::States;
 
-/// What a function may return that suggests values: the values, best first, or a whole [`Completion`] with the number of all there
-/// are. Of more than [`MAX_SUGGESTIONS`] values the first are sent, and the client learns that there are more.
+/// What a function may return that suggests values: the values, best first, or a complete [`Completion`] with the total number of values.
+/// If there are more than [`MAX_SUGGESTIONS`] values, only the first are sent, and the client learns that there are more.
 // L-2
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a list of suggestions",
@@ -25,7 +25,7 @@ use crate::host::States;
     note = "return a `Vec` or an array of strings, a `Completion`, or one of these in a `Result`"
 )]
 pub trait IntoCompletion {
-    /// The suggestions.
+    /// Converts the value into suggestions.
     ///
     /// # Errors
     /// If the suggestions could not be looked up. The client gets -32603.
@@ -62,26 +62,26 @@ impl<T: IntoCompletion, E: IntoToolError> IntoCompletion for Result<T, E> {
 
 type Suggest = dyn Fn(CompletionQuery) -> Step<Result<Completion, ToolError>> + Send + Sync;
 
-/// A method that suggests values: the value it is called on, then what was typed.
+/// A method that suggests values: its parameters are the receiver, then the typed text.
 type SuggestMethod = fn(&MethodReceiver, CompletionQuery) -> Begun<Completion>;
 
 /// Where the suggestions for one argument come from.
 #[derive(Clone)]
 pub struct Completer {
     kind: Kind,
-    /// State that a function cannot do without.
+    /// State that a function requires.
     states: Vec<RequiredState>,
 }
 
 #[derive(Clone)]
 enum Kind {
     Function(Arc<Suggest>),
-    /// A method, until it is known what it is called on.
+    /// A method whose receiver is not known yet.
     Method(SuggestMethod),
     Values(Arc<[String]>),
 }
 
-/// The suggestions of `function`.
+/// Returns the suggestions of `function`.
 #[must_use]
 pub fn completer<K, F: CompletionFunction<K>>(function: F) -> Completer {
     let function = Arc::new(function);
@@ -93,7 +93,7 @@ pub fn completer<K, F: CompletionFunction<K>>(function: F) -> Completer {
     }
 }
 
-/// The suggestions of a method, whose injected parameters `require` describes.
+/// Creates the completer of a method, whose injected parameters `require` describes.
 #[must_use]
 pub fn method_completer(
     method: fn(&MethodReceiver, CompletionQuery) -> Begun<Completion>,
@@ -107,25 +107,25 @@ pub fn method_completer(
     }
 }
 
-/// The value whose method suggests.
+/// Returns the value whose method suggests.
 ///
 /// # Panics
-/// Never where the macros call it: the method is bound to a value of the type whose code this is.
+/// Never if the macros call it: the method is bound to a value of the type that defines it.
 #[must_use]
 pub fn completing_server<S: Any + Send + Sync>(receiver: &MethodReceiver) -> Arc<S> {
     let server = receiver.clone().downcast();
     server.expect("a method is bound to the value whose type its code names")
 }
 
-/// A parameter beside the query.
+/// Returns a parameter besides the query.
 ///
 /// # Errors
-/// If the context does not have it.
+/// The context does not have it.
 pub fn injected<P: FromContext>(query: &CompletionQuery) -> Result<P, ParameterError> {
     P::from_context(query.context()).map_err(ParameterError::injected)
 }
 
-/// The states that `completer`, of the argument `argument` of `named`, needs and that are not in `states`.
+/// Returns the states that are missing in `states` and that `completer` needs, for the argument `argument` of `named`.
 pub(crate) fn missing_states<'a>(
     named: Named<'a>,
     argument: &'a str,
@@ -136,7 +136,7 @@ pub(crate) fn missing_states<'a>(
     missing.map(move |problem| format!("the completion of `{argument}`: {problem}"))
 }
 
-/// Those of `values` that begin with what was typed.
+/// Suggests those of `values` that begin with the typed text.
 #[must_use]
 pub fn values(values: &[&str]) -> Completer {
     Completer::of_values(values.iter().map(|&value| value.to_owned()))
@@ -150,7 +150,7 @@ impl Completer {
         }
     }
 
-    /// The same, whose method is called on `receiver`.
+    /// Binds a method to `receiver`.
     #[must_use]
     pub(crate) fn bound(self, receiver: &MethodReceiver) -> Self {
         let Kind::Method(method) = self.kind else {
@@ -173,7 +173,7 @@ impl Completer {
         }
     }
 
-    /// The same, of a list only those values that `keep` holds for.
+    /// Removes the values of a list for which `keep` returns `false`.
     pub(crate) fn retaining(self, keep: impl Fn(&str) -> bool) -> Self {
         match self.kind {
             Kind::Function(_) | Kind::Method(_) => self,
@@ -187,21 +187,21 @@ impl Completer {
     pub(super) fn begin(&self, query: CompletionQuery) -> Step<Result<Completion, ToolError>> {
         match &self.kind {
             Kind::Function(function) => function(query),
-            // Specs bind their methods when they become drafts.
+            // Methods are bound when a spec becomes a draft.
             Kind::Method(_) => Step::Ready(Err(ToolError::internal("an unbound method"))),
             Kind::Values(values) => Step::Ready(matching(values, &query.value).into_completion()),
         }
     }
 }
 
-/// Those of `values` that begin with `typed`, whatever the case of its letters.
+/// Returns those of `values` that begin with `typed`, ignoring case.
 fn matching(values: &[String], typed: &str) -> Vec<String> {
     let typed = typed.to_lowercase();
     let begins = |value: &&String| value.to_lowercase().starts_with(&typed);
     values.iter().filter(begins).cloned().collect()
 }
 
-/// `completion` with at most [`MAX_SUGGESTIONS`] values; `hasMore` and `total` say what is left out.
+/// Returns `completion` with at most [`MAX_SUGGESTIONS`] values; `hasMore` and `total` say what is left out.
 pub(super) fn limited(mut completion: Completion) -> Completion {
     let found = completion.values.len();
     if MAX_SUGGESTIONS < found {

@@ -14,11 +14,11 @@ pub(super) struct Amended<'a> {
 }
 
 impl<'a> Amended<'a> {
-    /// `result` as `view` shows it, with those members of `meta` that its own `_meta` lacks. In the modern era it gets the
-    /// `resultType` of a complete result unless it has one.
+    /// Writes `result` as `view` shows it, with those members of `meta` that its own `_meta` lacks. In the modern era it gets the
+    /// `resultType` of a complete result unless it already has one.
     ///
     /// # Errors
-    /// -32603 for a key that `_meta` may not have, and for a result that is not an object. The log has the reason.
+    /// -32603 for a key that is not allowed in `_meta`, and for a result that is not an object. The log has the reason.
     pub(super) fn new(
         result: &'a dyn Conform,
         meta: Option<Box<Meta>>,
@@ -48,7 +48,7 @@ impl<'a> Amended<'a> {
     }
 }
 
-/// The object `text`, with those members of `meta` that its own `_meta` lacks, and with a `resultType` if `is_typed`.
+/// Returns the object `text` with those members of `meta` that its own `_meta` lacks, and with a `resultType` if `is_typed`.
 fn amended(text: &[u8], meta: Option<Box<Meta>>, is_typed: bool) -> serde_json::Result<Json> {
     let mut members: Map<Json> = serde_json::from_slice(text)?;
     if is_typed && !members.contains_key("resultType") {

@@ -1,4 +1,4 @@
-//! Extensions that consist of metadata alone.
+//! Extensions that consist only of metadata.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use trueform_schema::{
 use super::RegisteredExtension;
 use crate::exchange::Context;
 
-/// Stands in for the methods of the extension of this identifier, which defines no methods.
+/// Takes the place of the methods for the extension with this identifier, which defines no methods.
 struct WithoutMethods(&'static str);
 
 impl RegisteredExtension {
-    /// The extension `identifier`, which has no methods.
+    /// Creates the extension `identifier`, which has no methods.
     pub(crate) fn without_methods(identifier: &'static str, settings: JsonObject) -> Self {
         Self {
             identifier,

@@ -1,4 +1,4 @@
-//! From the content of an accepted form to the value of its type.
+//! Converts the content of an accepted form to a value of its type.
 
 use std::{borrow::Cow, fmt};
 
@@ -13,7 +13,7 @@ use crate::{
     jsonrpc::{self, ErrorDetail},
 };
 
-/// What is wrong with the content of an accepted form. Values are described by type and size only, because they are a user's.
+/// What is wrong with the content of an accepted form. Values are described by type and size only, because they are the user's data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FormFault {
     /// JSON pointer into the content.
@@ -23,14 +23,14 @@ pub(crate) struct FormFault {
 }
 
 impl Form {
-    /// The value that `content` is. It is the text that the client sent, because decoded numbers do not hold every integer. Without
-    /// it, no field is filled in.
+    /// Decodes the value from `content`. This is the text that the client sent, because decoded numbers cannot represent every integer.
+    /// Without content, no field is filled in.
     ///
-    /// A member that is null counts as absent if its field may be left out (DEC-6); strict mode refuses it before. Members that are
-    /// not fields are ignored, unless the type refuses them. An integral float is an integer, up to 2^53.
+    /// A member that is null counts as absent if its field may be left out (DEC-6); strict mode refuses it earlier. Members that are not
+    /// fields are ignored, unless the type refuses them. An integral float is an integer, up to 2^53.
     ///
     /// # Errors
-    /// The first way in which the content is not what the form asks for, or the type does not take.
+    /// The first violation of the form, or the reason why the type does not accept the content.
     pub(crate) fn decode<T: DeserializeOwned>(
         &self,
         content: Option<&Json>,
@@ -39,7 +39,7 @@ impl Form {
         serde_json::from_str(&text).map_err(|error| self.refused(&text, &error))
     }
 
-    /// The text of the value of the type.
+    /// Checks `content`, and returns the text of the value of the type.
     fn checked<'c>(&self, content: Option<&'c Json>) -> Result<Cow<'c, str>, FormFault> {
         let text = self.mended(content.map_or("{}", Json::get))?;
         match self.shape {
@@ -62,7 +62,7 @@ impl Form {
         }
     }
 
-    /// `text`, which the form allows, without nulls for optional fields and with integers where integers are asked for.
+    /// Returns `text`, which the form allows, without nulls for optional fields, and with integers in integer fields.
     fn mended<'c>(&self, text: &'c str) -> Result<Cow<'c, str>, FormFault> {
         let steps = crate::check::Steps::new(crate::check::MAX_STEPS);
         let passed = self.held_to.accepts_str_within(text, &steps);
@@ -92,7 +92,7 @@ impl Form {
         }
     }
 
-    /// Why the type does not take `text`, which the form allows.
+    /// Returns why the type does not accept `text`, which the form allows.
     #[cold]
     fn refused(&self, text: &str, error: &serde_json::Error) -> FormFault {
         let prefix = match self.shape {
@@ -101,7 +101,7 @@ impl Form {
         };
         let located = DecodeError::locate(text, error);
         let mut fault = FormFault::of_decoding(&located, &prefix);
-        // Not the words of serde, but of the type's own code.
+        // The message comes from the type's own code, not from serde.
         if located.rule() == "form" {
             fault.expected = match located.message() {
                 "number out of range" => "a number within the range of its type".to_owned(),
@@ -164,7 +164,7 @@ impl fmt::Display for FormFault {
 
 impl std::error::Error for FormFault {}
 
-/// The schema of the content.
+/// Returns the schema of the content.
 pub(super) fn schema(fields: &[Field], shape: Shape) -> Value {
     let properties = fields
         .iter()
@@ -182,7 +182,7 @@ pub(super) fn schema(fields: &[Field], shape: Shape) -> Value {
     schema
 }
 
-/// The schema of one value.
+/// Returns the schema of one value.
 pub(super) fn field_schema(kind: &Kind) -> Value {
     let mut schema = Map::new();
     let mut set = |keyword: &str, value: Option<Value>| {

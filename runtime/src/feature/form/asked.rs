@@ -1,4 +1,4 @@
-//! The forms that a function asks for, as they are known when a server starts.
+//! The forms that a function asks for, known when a server starts.
 
 use std::{any::type_name, marker::PhantomData, sync::Arc};
 
@@ -16,7 +16,7 @@ pub struct AskedForm {
     form: Result<Form, Vec<String>>,
 }
 
-/// Makes the form of a type that a function asks for; `None` if the type is one that other methods called `ask` are given.
+/// Creates the form of a type that a function asks for; `None` if the type belongs to another method called `ask`.
 pub(crate) type AsksFor = fn() -> Option<AskedForm>;
 
 /// The forms that one function asks for.
@@ -43,7 +43,7 @@ pub trait Askable: DeserializeOwned + JsonSchema {}
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + JsonSchema> Askable for T {}
 
-/// The form of a type in `asks(…)`.
+/// Returns the form of a type in `asks(…)`.
 #[must_use]
 pub fn form<T: Askable>() -> Option<AskedForm> {
     Some(AskedForm {
@@ -52,21 +52,21 @@ pub fn form<T: Askable>() -> Option<AskedForm> {
     })
 }
 
-/// A type that a call of some method `ask` names. Its own function is preferred to that of [`OtherCall`], where the type allows it.
+/// A type that a call of a method `ask` names. Its inherent function has precedence over that of [`OtherCall`], if the type has a form.
 #[derive(Debug)]
 pub struct AskCall<T>(PhantomData<T>);
 
 impl<T: Askable> AskCall<T> {
-    /// The form of the type.
+    /// Returns the form of the type.
     #[must_use]
     pub fn form() -> Option<AskedForm> {
         form::<T>()
     }
 }
 
-/// Other types are asked for by methods of others that have the same name.
+/// For other types, which belong to methods of other crates with the same name.
 pub trait OtherCall {
-    /// There is no form.
+    /// Returns no form.
     #[must_use]
     fn form() -> Option<AskedForm> {
         None
@@ -76,7 +76,7 @@ pub trait OtherCall {
 impl<T> OtherCall for AskCall<T> {}
 
 impl Forms {
-    /// The forms of `asked`. What no form can express is appended to `problems`, which begin with a verb.
+    /// Creates the forms of `asked`. What no form can express is appended to `problems`, which begin with a verb.
     pub(crate) fn of(asked: &[AsksFor], problems: &mut Vec<String>) -> Self {
         let mut forms = Vec::new();
         for AskedForm { type_name, form } in asked.iter().filter_map(|form| form()) {
@@ -90,8 +90,8 @@ impl Forms {
         Self(forms.into())
     }
 
-    /// The forms of `asked`, which the code of a value asks for. What no form can express is appended to `problems`, which say that it
-    /// is the `kind` called `name` at `place`.
+    /// Creates the forms of `asked`, which the code of a value asks for. What no form can express is appended to `problems`, which name the
+    /// `kind`, `name` and `place`.
     pub(crate) fn of_value(
         asked: &[AsksFor],
         named: Named<'_>,
@@ -105,14 +105,14 @@ impl Forms {
         forms
     }
 
-    /// The forms, in the order of the function.
+    /// Returns the forms, in the order of the function.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &NamedForm> {
         self.0.iter()
     }
 }
 
 impl Named<'_> {
-    /// The `forms` that none of `revisions` can express.
+    /// Returns the problems of the `forms` that none of `revisions` can express.
     pub(crate) fn inexpressible(
         self,
         forms: &Forms,

@@ -1,4 +1,4 @@
-//! That forms and their answers are what an independent validator of JSON Schema says, for random forms and contents.
+//! Property tests: forms and answers agree with an independent validator of JSON Schema, for random forms and contents.
 
 use jsonschema::Validator;
 use proptest::{
@@ -53,7 +53,7 @@ fn number() -> impl Strategy<Value = String> {
     prop_oneof![2 => spelled, 1 => double.prop_map(|double| format!("{double:?}"))]
 }
 
-/// A bound or default of a number: what a double holds exactly.
+/// A bound or default of a number: a value that a double represents exactly.
 fn bound(integer: bool) -> BoxedStrategy<Value> {
     let whole = prop_oneof![
         -20..20_i64,
@@ -71,7 +71,7 @@ fn bound(integer: bool) -> BoxedStrategy<Value> {
 
 const OPTIONS: [&str; 4] = ["a", "b", "é", ""];
 
-/// Texts of a format, and texts that all agree are not.
+/// Texts of a format, and texts that no validator accepts for it.
 fn formatted() -> impl Strategy<Value = String> {
     select(vec![
         "user@example.com",
@@ -160,7 +160,7 @@ fn set(schema: &mut Value, keyword: &str, value: Option<Value>) {
     }
 }
 
-/// A value as JSON text, of any type that an answer may have and some that it may not.
+/// A value as JSON text, of all types that an answer may have, and of some that it may not have.
 fn value() -> impl Strategy<Value = String> {
     let quoted = |text: String| Value::from(text).to_string();
     let chosen = vec(select(OPTIONS.to_vec()), 0..5).prop_map(|chosen| json!(chosen).to_string());
@@ -235,7 +235,7 @@ fn answers_are_held_to_what_is_sent() {
                 match found {
                     Err(fault) => {
                         **refused += 1;
-                        // The pointer leads to what is wrong, or to what is missing.
+                        // The pointer points to the wrong or missing value.
                         let at_fault = sent.pointer(&fault.pointer);
                         prop_assert!(
                             at_fault.is_some() || fault.found == "nothing",
@@ -265,7 +265,7 @@ fn answers_are_held_to_what_is_sent() {
             Ok(())
         })
         .unwrap();
-    // Both verdicts are tried.
+    // Both outcomes occur.
     assert!(
         CASES / 8 < accepted && CASES / 8 < refused,
         "{accepted} {refused}"

@@ -1,4 +1,4 @@
-//! From the schema of a Rust type to the fields of a form.
+//! Reads the fields of a form from the schema of a Rust type.
 
 mod options;
 
@@ -16,7 +16,7 @@ const MOST_STEPS: usize = 32;
 const FIELDS: &str =
     "a string, a number, a boolean, an enum of unit variants or a list of such an enum";
 
-/// Keywords that restrict values. Those that a form cannot say are problems; unknown keywords restrict nothing.
+/// Keywords that restrict values. Those that a form cannot express are problems; unknown keywords restrict nothing.
 const RESTRICTIONS: &[&str] = &[
     "additionalItems",
     "additionalProperties",
@@ -64,9 +64,9 @@ pub(super) struct Reader<'s> {
 /// What fields are read for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Purpose {
-    /// Clients are sent them.
+    /// They are sent to clients.
     Send,
-    /// Answers are held to them.
+    /// Answers are checked against them.
     Hold,
 }
 
@@ -77,10 +77,10 @@ struct Plain {
 }
 
 impl<'s> Reader<'s> {
-    /// The fields of the type with the schema `root`, and how they make up the type.
+    /// Reads the fields of the type with the schema `root`, and how they make up the type.
     ///
     /// # Errors
-    /// All that no form can express.
+    /// Everything that no form can express.
     pub(super) fn read(
         root: &'s Value,
         purpose: Purpose,
@@ -154,7 +154,7 @@ impl<'s> Reader<'s> {
         }
     }
 
-    /// The field `name` of the schema `plain`. Problems begin with a verb.
+    /// Reads the field `name` of the schema `plain`. Problems begin with a verb.
     fn field_of(&self, name: &str, plain: &Plain, required: bool) -> Result<Field, String> {
         let members = &plain.members;
         let text = |keyword| {
@@ -251,7 +251,7 @@ impl<'s> Reader<'s> {
         })
     }
 
-    /// `schema` without references and null.
+    /// Returns `schema` without references and null.
     fn plain(&self, schema: &Value) -> Result<Plain, String> {
         let mut plain = Plain {
             members: object(schema)?,
@@ -280,7 +280,7 @@ impl<'s> Reader<'s> {
 }
 
 impl Plain {
-    /// Removes `null` from what is allowed. Returns the schema of a choice between it and null, if it is one.
+    /// Removes `null` from the allowed values. If the schema is a choice between another schema and null, returns the other schema.
     fn without_null(&mut self) -> Option<Value> {
         if let Some(Value::Array(types)) = self.members.get_mut("type") {
             let before = types.len();
@@ -345,7 +345,7 @@ fn object(schema: &Value) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// `base` with `outer`, which stands beside the reference to it. Of two limits the tighter holds.
+/// Merges `base` with `outer`, the keywords beside the reference to `base`. Of two limits, the tighter one applies.
 fn merged(mut base: Map<String, Value>, outer: Map<String, Value>) -> Map<String, Value> {
     for (keyword, value) in outer {
         let known = base.get(&keyword).and_then(Value::as_f64);
@@ -365,7 +365,7 @@ fn merged(mut base: Map<String, Value>, outer: Map<String, Value>) -> Map<String
     base
 }
 
-/// The keywords that restrict values, without those in `said`.
+/// Returns the keywords that restrict values, without those in `said`.
 fn unsaid<'m>(members: &'m Map<String, Value>, said: &[&str]) -> impl Iterator<Item = &'m str> {
     let keywords = members.keys().map(String::as_str);
     keywords.filter(|keyword| RESTRICTIONS.contains(keyword) && !said.contains(keyword))
@@ -398,7 +398,7 @@ fn length(members: &Map<String, Value>, keyword: &str) -> Result<Option<i64>, St
     })
 }
 
-/// Whether `one` is less than `other`. Integers are compared as they are, others as floats.
+/// Returns whether `one` is less than `other`. Integers are compared as integers, other numbers as floats.
 fn is_below(one: &Number, other: &Number) -> bool {
     match (integer(one), integer(other)) {
         (Some(one), Some(other)) => one < other,
@@ -431,7 +431,7 @@ fn checked(field: &Field, default: &Value) -> Result<(), String> {
 }
 
 impl Kind {
-    /// Refuses a lower limit above the upper one: no answer would fit. Problems begin with a verb.
+    /// Refuses a lower limit above the upper one: no answer could fit. Problems begin with a verb.
     fn check_range(&self) -> Result<(), String> {
         let contradiction = match self {
             Self::Text {
@@ -472,7 +472,7 @@ impl Kind {
         }
     }
 
-    /// The kind with `value`, which it allows, as default.
+    /// Returns the kind with `value`, which it allows, as default.
     fn with_default(mut self, value: &Value) -> Self {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         match &mut self {

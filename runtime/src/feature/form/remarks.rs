@@ -1,11 +1,11 @@
-//! What the lint says of a form: what some revisions lose of it, and fields for secrets.
+//! What the lint reports about a form: parts that some revisions lose, and fields for secrets.
 
 use trueform_schema::{Revision, pointer};
 
 use super::{Field, Form, Kind, Unsent, asked::NamedForm, wire::WITH_FORMS};
 use crate::lint::{Effect, Finding, finding};
 
-/// Words of names that mean a secret, and whether a number may be one.
+/// Words in names that mean a secret, and whether a number can be such a secret.
 const SECRETS: &[(&[&str], bool)] = &[
     (&["password"], false),
     (&["passwd"], false),
@@ -29,7 +29,7 @@ const SECRETS: &[(&[&str], bool)] = &[
 ];
 
 impl NamedForm {
-    /// The findings about the form, each with the newest revision of `served`, newest first, that it concerns.
+    /// Returns the findings about the form, each with the newest revision of `served`, newest first, that it concerns.
     pub(crate) fn lint(&self, served: &[Revision]) -> Vec<(Revision, Finding)> {
         let with_forms = served
             .iter()
@@ -94,7 +94,7 @@ impl Field {
         all
     }
 
-    /// Whether the name or the title of a field that users type in means a secret.
+    /// Returns whether the name or the title of a field that users type in means a secret.
     fn is_secret(&self) -> bool {
         let is_number = match &self.kind {
             Kind::Text { unsent, .. } if unsent.format.as_deref() == Some("password") => {
@@ -117,7 +117,7 @@ impl Field {
     }
 }
 
-/// The words of a name in any of the usual cases, in small letters.
+/// Returns the words of a name in any of the usual cases, in lower case.
 fn words(name: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut before = None;

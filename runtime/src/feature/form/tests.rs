@@ -1,4 +1,4 @@
-//! Which form a Rust type has at which revision, and which answers it takes.
+//! Which form a Rust type has at which revision, and which answers it accepts.
 
 mod answers;
 mod page;
@@ -287,7 +287,7 @@ fn types_that_are_not_structs() {
     refused::<()>("[]", "(root): expected object, found array of 0 items");
 }
 
-// limits that no value is within are a mistake of the author, which is found at the start.
+// limits that no value can meet are a mistake of the author, which is reported at the start.
 #[test]
 fn limits_that_nothing_is_within() {
     let problems = |field: serde_json::Value| {
@@ -307,7 +307,7 @@ fn limits_that_nothing_is_within() {
             json!({ "type": "number", "minimum": 0.5, "maximum": 0.25 }),
             "has `minimum` 0.5, which is above its `maximum` 0.25",
         ),
-        // Equal as floats.
+        // These are equal as floats.
         (
             json!({ "type": "integer", "minimum": 9_007_199_254_740_993_u64, "maximum": 9_007_199_254_740_992_u64 }),
             "has `minimum` 9007199254740993, which is above its `maximum` 9007199254740992",
@@ -367,12 +367,12 @@ fn forms_are_kept() {
         (names(&first), names(&second)),
         (vec!["one".to_owned()], vec!["two".to_owned()])
     );
-    // What cannot be a form is kept as that.
+    // The failure of a type without a form is kept too.
     let failed = Form::kept::<Vec<u8>>();
     assert!(failed.is_err() && Arc::ptr_eq(&failed, &Form::kept::<Vec<u8>>()));
 }
 
-// Types within blocks of one function have one path, and schemars tells them apart by it.
+// Types within blocks of the same function have the same path, by which schemars distinguishes types.
 #[test]
 fn types_of_the_same_path_have_their_own_forms() {
     let first = {

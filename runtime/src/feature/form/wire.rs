@@ -1,4 +1,4 @@
-//! From the fields of a form to the schema that a revision sends.
+//! Converts the fields of a form to the schema that a revision sends.
 
 use serde_json::Number;
 use trueform_schema::{
@@ -13,14 +13,14 @@ use super::{Choice, Field, Form, Kind};
 
 /// The revisions with elicitation.
 pub(super) const WITH_FORMS: Revisions = Revisions::since(Revision::V2025_06_18);
-/// Those with defaults of all fields, titled options and several choices.
+/// The revisions with defaults of all fields, titled options and multiple choices.
 const FULL: Revisions = Revisions::since(Revision::V2025_11_25);
 
 impl Form {
-    /// The form as `revision` expresses it.
+    /// Returns the form as `revision` expresses it.
     ///
     /// # Errors
-    /// Why it cannot, naming the field.
+    /// The reason why it cannot, with the name of the field.
     pub(crate) fn at(&self, revision: Revision) -> Result<ElicitRequestedSchema, String> {
         if !WITH_FORMS.contains(revision) {
             return Err(format!(
@@ -149,7 +149,7 @@ fn values(options: &[Choice]) -> Vec<String> {
     options.iter().map(|option| option.value.clone()).collect()
 }
 
-/// The options with display names, if one of them has its own.
+/// Returns the options with display names, if at least one has its own.
 fn titled(options: &[Choice]) -> Option<Vec<EnumOption>> {
     let named = |option: &Choice| {
         let title = option.title.as_ref().unwrap_or(&option.value);
@@ -159,7 +159,7 @@ fn titled(options: &[Choice]) -> Option<Vec<EnumOption>> {
     any.then(|| options.iter().map(named).collect())
 }
 
-/// The double that is exactly `number`.
+/// Returns the double that is exactly `number`.
 fn exact(number: &Number) -> Option<f64> {
     /// Up to here every integer is a double.
     const EXACT: u64 = 1 << 53;
@@ -170,7 +170,7 @@ fn exact(number: &Number) -> Option<f64> {
     }
 }
 
-/// Refuses numbers that would not be sent as they are written: numbers of a form are doubles. The problem begins with a verb.
+/// Refuses numbers that would change when they are sent: numbers of a form are doubles. The problem begins with a verb.
 pub(super) fn check_numbers(kind: &Kind) -> Result<(), String> {
     let Kind::Number {
         minimum,

@@ -1,4 +1,4 @@
-//! What a tool gets without its caller sending it.
+//! What a tool gets without the caller sending it.
 
 use std::{
     any::{Any, TypeId, type_name},
@@ -40,13 +40,13 @@ use crate::{Principal, exchange::Context};
     note = "`Context`, `State<T>`, `Extension<T>`, `Principal` and `Option` of them can; for others implement `FromContext`"
 )]
 pub trait FromContext: Sized {
-    /// Takes the value out of the request that is served.
+    /// Gets the value from the request that is served.
     ///
     /// # Errors
-    /// If it is not there; the call fails with that error.
+    /// The value is missing; the call fails with that error.
     fn from_context(context: &Context) -> Result<Self, ToolError>;
 
-    /// Says what the server must have for this to work, so that a server without it does not start.
+    /// Adds what the server must have for this type, so that a server without it does not start.
     #[doc(hidden)]
     fn require(_needed: &mut Vec<RequiredState>) {}
 }
@@ -59,8 +59,8 @@ impl FromContext for Context {
 
 /// A value that the server holds for all its tools, registered with [`Server::state`](crate::Server::state).
 ///
-/// It dereferences to the value, so methods and named fields need nothing more. The first field of a tuple struct is `state.0.0`, because
-/// `state.0` is the `Arc` that holds the value.
+/// It dereferences to the value, so methods and named fields can be used directly. The first field of a tuple struct is `state.0.0`,
+/// because `state.0` is the `Arc` that holds the value.
 ///
 /// ```
 /// use trueform::prelude::*;
@@ -76,7 +76,7 @@ impl FromContext for Context {
 #[derive(Debug)]
 pub struct State<T>(pub Arc<T>);
 
-/// What [`Server::state`](crate::Server::state) takes and [`State`] holds.
+/// A value that [`Server::state`](crate::Server::state) accepts and [`State`] holds.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be state of a server: calls share it between threads, and it is not `Send + Sync`",
     label = "not `Send + Sync`",
@@ -120,7 +120,7 @@ impl<T: Shared> FromContext for State<T> {
     }
 }
 
-/// State that a tool cannot do without.
+/// State that a tool requires.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct RequiredState {
@@ -128,7 +128,7 @@ pub struct RequiredState {
     pub(crate) name: &'static str,
 }
 
-/// The authenticated caller; a call without one fails. Take `Option<Principal>` where both will do.
+/// The authenticated caller; a call without one fails. Use `Option<Principal>` if the caller is optional.
 impl FromContext for Principal {
     fn from_context(context: &Context) -> Result<Self, ToolError> {
         context
@@ -138,14 +138,14 @@ impl FromContext for Principal {
     }
 }
 
-/// `None` where the value is not there.
+/// `None` if the value is missing.
 impl<T: FromContext> FromContext for Option<T> {
     fn from_context(context: &Context) -> Result<Self, ToolError> {
         Ok(T::from_context(context).ok())
     }
 }
 
-/// Data of the transport: over HTTP what a tower layer put into the request's extensions.
+/// Data of the transport: over HTTP, a value that a tower layer put into the request's extensions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extension<T>(pub T);
 
@@ -174,7 +174,7 @@ fn extension<T: Any + Send + Sync>(context: &Context) -> Option<&T> {
         .or_else(|| context.extension())
 }
 
-/// The headers of the HTTP request; a call over another transport fails. Take `Option<HeaderMap>` where both will do.
+/// The headers of the HTTP request; a call over another transport fails. Use `Option<HeaderMap>` to allow other transports.
 #[cfg(feature = "http")]
 impl FromContext for http::HeaderMap {
     fn from_context(context: &Context) -> Result<Self, ToolError> {

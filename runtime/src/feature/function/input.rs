@@ -1,4 +1,4 @@
-//! The input schema of a tool, gathered parameter by parameter.
+//! The input schema of a tool, collected parameter by parameter.
 
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
@@ -11,36 +11,36 @@ use super::{
 };
 use crate::feature::form::{Forms, macro_support::AskedForm};
 
-/// What arguments are held to.
+/// How arguments are checked.
 #[derive(Debug)]
 pub(crate) enum Enforced {
-    /// Decoding them enforces the input schema.
+    /// Decoding the arguments enforces the input schema.
     Decoded,
     /// They are checked against the input schema.
     Advertised,
-    /// They are checked against this schema: the input schema, and the bounds that the Rust types have by themselves.
+    /// They are checked against this schema: the input schema, and the bounds of the Rust types.
     Bounded(JsonObject),
 }
 
 impl Enforced {
-    /// Whether arguments are checked.
+    /// Returns whether arguments are checked.
     pub(crate) fn is_checked(&self) -> bool {
         !matches!(self, Self::Decoded)
     }
 }
 
-/// Collects what the parameters of a tool say of themselves.
+/// Collects the schemas of the parameters of a tool.
 #[derive(Debug)]
 pub struct InputSchema {
     generator: SchemaGenerator,
-    /// Name and description of the parameter whose turn it is.
+    /// Name and description of the current parameter.
     current: (&'static str, &'static str),
     names: ArgumentNames,
     /// The names of the parameters in the function.
     idents: Vec<&'static str>,
     properties: Map<String, Value>,
     required: Vec<Value>,
-    /// Whether decoding enforces everything that the schema of each argument says.
+    /// Whether decoding enforces the complete schema of each argument.
     plain: bool,
     /// The schema of an `Args` parameter.
     whole: Option<Map<String, Value>>,
@@ -49,7 +49,7 @@ pub struct InputSchema {
     problems: Vec<String>,
 }
 
-/// A finished input schema and what the call path needs to know of it.
+/// A finished input schema, and the data about it that calls need.
 #[derive(Debug)]
 pub(crate) struct Input {
     pub(crate) schema: Map<String, Value>,
@@ -84,7 +84,7 @@ impl InputSchema {
         }
     }
 
-    /// The next parameter describes itself.
+    /// Adds the next parameter, which describes itself.
     pub(crate) fn parameter(
         &mut self,
         name: &'static str,
@@ -100,7 +100,7 @@ impl InputSchema {
         }
     }
 
-    /// The argument that the parameter `ident` of the function is: attributes may rename it.
+    /// Returns the argument name of the parameter `ident` of the function. Attributes may rename it.
     pub(crate) fn argument_of(&self, ident: &'static str) -> &str {
         let at = self.idents.iter().position(|name| *name == ident);
         let renamed = at.and_then(|at| self.names.parameters.get(at));
@@ -109,7 +109,7 @@ impl InputSchema {
             .map_or(ident, |name| name)
     }
 
-    /// The function asks clients for `form`.
+    /// Records that the function asks clients for `form`.
     pub(crate) fn asks(&mut self, form: fn() -> Option<AskedForm>) {
         self.asks.push(form);
     }
@@ -122,13 +122,13 @@ impl InputSchema {
         &mut self.states
     }
 
-    /// The parameter is an argument; `plain` if decoding it enforces what its schema says.
+    /// Adds the parameter as an argument. `plain` means that decoding enforces its schema.
     pub(super) fn argument(&mut self, schema: Schema, required: bool, plain: bool) {
         self.plain &= plain;
         self.property(self.current.0, schema.to_value(), required);
     }
 
-    /// The parameter is an argument with attributes: the one property of `schema`.
+    /// Adds the parameter as an argument with attributes: the only property of `schema`.
     pub(super) fn field(&mut self, schema: Schema) {
         self.plain = false;
         let mut object = as_object(schema.to_value());
@@ -150,7 +150,7 @@ impl InputSchema {
         self.property(&name, schema, required);
     }
 
-    /// The parameter is all arguments.
+    /// Uses the parameter as all arguments.
     pub(super) fn whole(&mut self, schema: Schema, type_name: &str) {
         self.plain = false;
         if self.whole.is_some() {
@@ -170,7 +170,7 @@ impl InputSchema {
         let mut schema = as_object(schema);
         let (_, description) = self.current;
         if !description.trim().is_empty() {
-            // What is said at the parameter is more to the point than what its type says of itself.
+            // The description at the parameter is more specific than the description of its type.
             schema.shift_remove("description");
             schema.insert("description".to_owned(), description.trim().into());
         }
@@ -236,7 +236,8 @@ impl InputSchema {
         schema
     }
 
-    /// The schema of a struct as an input schema: of type `object`, and closed unless it says something on that itself.
+    /// Returns the schema of a struct as an input schema: of type `object`, and closed unless the schema itself decides about other
+    /// members.
     fn close(&mut self, mut schema: Map<String, Value>) -> Map<String, Value> {
         schema.shift_remove("description");
         let mut closed = Map::new();
@@ -249,7 +250,7 @@ impl InputSchema {
                 .values_mut()
                 .filter(|property| property.is_boolean())
             {
-                // Some revisions allow objects only here.
+                // Some revisions allow only objects here.
                 *property = Value::Object(as_object(property.take()));
             }
             self.names.others = properties.keys().map(|name| name.as_str().into()).collect();
@@ -268,7 +269,7 @@ impl InputSchema {
 fn is_object_schema(schema: &Map<String, Value>) -> bool {
     match schema.get("type") {
         Some(ty) => ty == "object",
-        // An enum or a flattened struct: its parts are objects if it is.
+        // An enum or a flattened struct is an object if its parts are objects.
         None => ["allOf", "anyOf", "oneOf", "$ref"]
             .iter()
             .any(|keyword| schema.contains_key(*keyword)),

@@ -1,4 +1,4 @@
-//! One call of an author's function, as the macros' code sees it, and how it may end.
+//! One call of an author's function, for the code of the macros, and how it may end.
 
 use std::{any::Any, fmt, future::Future};
 
@@ -7,7 +7,7 @@ use crate::{
     feature::{callable::Step, failure::ToolError},
 };
 
-/// What an author's function is called with: who asks, and the arguments as JSON text, split by parameter.
+/// The input of an author's function: the caller, and the arguments as JSON text, split by parameter.
 pub struct Invocation<'a> {
     pub(crate) context: &'a Context,
     pub(crate) server: &'a MethodReceiver,
@@ -19,35 +19,35 @@ pub struct Invocation<'a> {
     pub(crate) names: &'a [Box<str>],
 }
 
-/// The value whose methods are called; a unit for functions.
+/// The value whose methods are called; `()` for functions.
 pub(crate) type MethodReceiver = std::sync::Arc<dyn Any + Send + Sync>;
 
-/// The code of a function that returns an `R`: takes the parameters, calls the function, converts its result.
+/// The code of a function that returns an `R`: it takes the parameters, calls the function, and converts its result.
 pub(crate) type Handler<R> = fn(&Invocation<'_>) -> Begun<R>;
 
-/// How a call began, unless a parameter could not be made.
+/// The beginning of a call, or the reason why a parameter could not be created.
 pub(crate) type Begun<R> = Result<Step<Result<R, ToolError>>, ParameterError>;
 
-/// Why a parameter could not be made.
+/// Why a parameter could not be created.
 pub struct ParameterError(Box<Reason>);
 
 pub(crate) enum Reason {
-    /// The argument of the parameter at this index does not decode. `text` is what was decoded.
+    /// The argument of the parameter at this index cannot be decoded. `text` is its JSON text.
     Argument {
         index: usize,
         error: serde_json::Error,
     },
-    /// All arguments together do not decode.
+    /// The arguments as a whole cannot be decoded.
     Arguments(serde_json::Error),
-    /// The context does not have what is to be injected.
+    /// The context does not have the value to inject.
     Injected(ToolError),
 }
 
 impl Invocation<'_> {
-    /// The value whose method is called.
+    /// Returns the value whose method is called.
     ///
     /// # Panics
-    /// Never where the macros call it: they register the same `S` that they ask for.
+    /// Never if the macros call it: they register the same `S` that they request.
     #[doc(hidden)]
     #[must_use]
     pub fn server<S: Any>(&self) -> &S {
@@ -56,7 +56,7 @@ impl Invocation<'_> {
             .expect("a method is registered with the value whose type its code names")
     }
 
-    /// Shared ownership of [`Invocation::server`].
+    /// Returns shared ownership of [`Invocation::server`].
     ///
     /// # Panics
     /// As [`Invocation::server`].
@@ -109,7 +109,7 @@ impl fmt::Debug for ParameterError {
     }
 }
 
-/// The call ended at once.
+/// Creates the beginning of a call that ended at once.
 ///
 /// # Errors
 /// Never; the type is what the code of a function returns.
@@ -117,7 +117,7 @@ pub fn ready<R>(outcome: Result<R, ToolError>) -> Begun<R> {
     Ok(Step::Ready(outcome))
 }
 
-/// The call goes on as a future.
+/// Creates the beginning of a call that continues as a future.
 ///
 /// # Errors
 /// Never; the type is what the code of a function returns.
@@ -125,7 +125,7 @@ pub fn later<R, F: Future<Output = Result<R, ToolError>> + Send + 'static>(futur
     Ok(Step::Later(Box::pin(future)))
 }
 
-/// The call goes on where it may hold its thread.
+/// Creates the beginning of a call that continues on a thread that it may block.
 ///
 /// # Errors
 /// Never; the type is what the code of a function returns.

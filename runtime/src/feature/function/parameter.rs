@@ -1,4 +1,4 @@
-//! The parameters of a function: arguments, all arguments as one struct, and what is injected. The type decides which.
+//! The parameters of a function: arguments, all arguments as one struct, and injected values. The type decides which.
 
 use std::any::Any;
 
@@ -43,15 +43,15 @@ use super::{
 /// # assert_eq!(add(Args(Add { a: 1, b: 2 })), 3);
 /// ```
 ///
-/// Unknown arguments are refused. A struct in a field of this one takes unknown members, as its derived schema says, unless it has
+/// Unknown arguments are refused. A struct in a field of `T` accepts unknown members, as its derived schema states, unless it has
 /// `#[serde(deny_unknown_fields)]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Args<T>(pub T);
 
 /// What may be a parameter of a tool, a prompt or a resource.
 ///
-/// `Kind` says in which way and is always inferred: an argument, all arguments ([`Args`]), or injected
-/// ([`FromContext`]). Implemented for all types that can be any of them; not to be implemented elsewhere.
+/// `Kind` distinguishes an argument, all arguments ([`Args`]), and an injected value ([`FromContext`]), and is always inferred. The trait
+/// is implemented for all types that can be one of them. Do not implement it.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a tool, prompt or resource",
     label = "neither an argument nor injected",
@@ -103,7 +103,7 @@ impl<T: DeserializeOwned + JsonSchema + 'static> Parameter<Argument> for T {
 /// Length from which an argument that is a `String` is not read by `serde_json`, in bytes: 4 KiB.
 const LONG: usize = 4 << 10;
 
-/// The value of `text` if that is a long string and `T` is `String`.
+/// Returns the value of `text` if it is a long string and `T` is `String`.
 #[inline]
 fn long_text<T: 'static>(text: &str) -> Option<T> {
     if text.len() < LONG {
@@ -126,7 +126,7 @@ impl<T: FromContext> Parameter<Injected> for T {
     }
 }
 
-/// What [`Args`] may hold.
+/// A type that [`Args`] may hold.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot hold arguments",
     label = "`serde::Deserialize` or `schemars::JsonSchema` is not implemented",
@@ -152,7 +152,7 @@ impl<T: Arguments> Parameter<Whole> for Args<T> {
     }
 }
 
-/// A parameter with attributes: `T` is a struct of one field that carries them.
+/// A parameter with attributes: `T` is a struct with one field that has them.
 #[derive(Debug)]
 pub struct Field<T>(pub T);
 
@@ -173,7 +173,7 @@ impl<T: DeserializeOwned + JsonSchema> Parameter<Attributed> for Field<T> {
     }
 }
 
-/// A parameter that is a pattern, and so has no name that could be an argument's.
+/// A parameter that is a pattern, and so has no name for an argument.
 #[diagnostic::on_unimplemented(
     message = "an argument needs a name",
     label = "this pattern has none",
@@ -197,7 +197,7 @@ pub trait UnnamedParameter<Kind>: Parameter<Kind> {
 impl<T: FromContext> UnnamedParameter<Injected> for T {}
 impl<T: Arguments> UnnamedParameter<Whole> for Args<T> {}
 
-/// What an absent argument is: for `Option` and its like a value, else an error.
+/// Returns the value of an absent argument: a value for `Option` and similar types, an error for others.
 fn absent<T: DeserializeOwned>() -> serde_json::Result<T> {
     T::deserialize(Absent)
 }
@@ -221,7 +221,7 @@ impl<'de> Deserializer<'de> for Absent {
     }
 }
 
-/// An object with one member, or none.
+/// An object with one member or without members.
 struct OneMember<'a> {
     name: &'a str,
     text: Option<&'a str>,

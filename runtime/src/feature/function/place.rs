@@ -1,8 +1,8 @@
-//! Where what a feature offers was written, for messages to the author.
+//! Where a tool, prompt or resource was written, for messages to the author.
 
 use std::{fmt, sync::Arc};
 
-/// Where what a feature offers was written.
+/// Where a tool, prompt or resource was written.
 #[derive(Clone, Debug)]
 pub(crate) struct Place(Arc<str>);
 
@@ -11,7 +11,7 @@ impl Place {
         Self(format!("fn `{name}` at {file}:{line}").into())
     }
 
-    /// What is not a function: `what` it is, such as `dynamic tool`.
+    /// Creates the place of something that is not a function; `what` is its kind, such as `dynamic tool`.
     pub(crate) fn value(what: &str, location: &std::panic::Location<'_>) -> Self {
         let (file, line) = (location.file(), location.line());
         Self(format!("the {what} at {file}:{line}").into())

@@ -1,12 +1,12 @@
-//! The types of arguments that need no check, because decoding them refuses whatever their schema does.
+//! The types of arguments that need no check, because decoding refuses everything that their schema refuses.
 //!
-//! A closed list of types, because nothing that can be seen of another type says so: its schema and its `Deserialize` may be
-//! written by hand, and what serde derives is laxer than the schema in many places. It takes arrays for structs, and a flattened
-//! `Option` drops what it cannot read.
+//! The list is closed, because another type cannot be recognised as plain: its schema and its `Deserialize` may be written by hand, and
+//! what serde derives is less strict than the schema in many places. For example, it accepts arrays for structs, and a flattened `Option`
+//! drops what it cannot read.
 
 use std::any::TypeId;
 
-/// Whether `T` is on the list: `bool`, the integers of 8 to 64 bits, `String`, and `Option` and `Vec` of one of them.
+/// Returns whether `T` is on the list: `bool`, the integers of 8 to 64 bits, `String`, and `Option` and `Vec` of one of them.
 pub(crate) fn is_plain<T: 'static>() -> bool {
     macro_rules! listed {
         ($($plain:ty)*) => {
@@ -97,8 +97,8 @@ mod tests {
         prop_oneof![3 => scalar(), 1 => list]
     }
 
-    /// Whether `value` has a number that JSON Schema calls an integer and that may not fit into 64 bits: an integral float from ±2^53 on, or an
-    /// integer beyond `least` to `greatest`.
+    /// Returns whether `value` has a number that JSON Schema calls an integer and that may not fit into 64 bits: an integral float from
+    /// ±2^53 on, or an integer beyond `least` to `greatest`.
     fn is_an_exception(value: &Value, least: i128, greatest: i128) -> bool {
         match value {
             Value::Array(items) => items
@@ -119,7 +119,7 @@ mod tests {
         Some(serde_json::to_value(value).expect("plain types are JSON"))
     }
 
-    /// Holds serde and check to one verdict on texts for `T`; `range` is that of integers whose schema has no bounds.
+    /// Checks that serde and the schema check agree on texts for `T`; `range` is the range of integers whose schema has no bounds.
     fn same_verdict<T>(range: Option<(i128, i128)>)
     where
         T: DeserializeOwned + Serialize + JsonSchema + Debug + 'static,
@@ -143,7 +143,7 @@ mod tests {
             });
             let run = runner.run(&text(), |text| {
                 let checked = schema.check_str(&text).is_ok();
-                // As a call does it: integral floats are made integers where the schema wants integers.
+                // As in a call: integral floats become integers if the schema requires integers.
                 let mended = || {
                     let mut value: Value = serde_json::from_str(&text).ok()?;
                     schema.normalise_integral_floats(&mut value);
@@ -181,8 +181,8 @@ mod tests {
         );
     }
 
-    /// What the issue of typed arguments asks for: the listed exceptions are integral floats from 2^53 on, and integers beyond
-    /// the type of the field.
+    /// The requirement of the issue on typed arguments: the listed exceptions are integral floats from 2^53 on, and integers beyond the
+    /// type of the field.
     #[test]
     fn serde_and_check_agree_on_the_list() {
         macro_rules! agree {

@@ -1,4 +1,4 @@
-//! Why arguments do not fit, in words for the model. All of it is off the path of calls that fit.
+//! Messages for the model that say why arguments do not fit. Calls with valid arguments do not use this code.
 
 use trueform_schema::{DecodeError, ErrorObject, pointer};
 
@@ -11,12 +11,12 @@ use crate::{
     jsonrpc::{self, ErrorDetail},
 };
 
-/// What kept a call from its function.
+/// Why the function of a call was not called.
 pub(crate) enum ArgumentFailure {
     Names(ArgumentMismatch),
-    /// The schema may not allow them, or the type may not take them as they are written.
+    /// The schema may not allow them, or the type may not accept the way they are written.
     Unchecked,
-    /// Their check needs more steps than a call may take before others have their turn.
+    /// Their check needs more steps than a call may use.
     TooLong,
     Parameter(Reason),
 }
@@ -34,7 +34,7 @@ impl From<ParameterError> for ArgumentFailure {
 }
 
 impl ArgumentFailure {
-    /// What is wrong where the schema finds nothing: the type is stricter than its schema. `text` are the arguments.
+    /// Returns the problem if the schema finds none: the type is stricter than its schema. `text` contains the arguments.
     pub(crate) fn worded(self, text: &str, names: &ArgumentNames) -> String {
         match self {
             Self::Names(ArgumentMismatch::Twice(name)) => format!("`{name}` is given twice"),
@@ -50,7 +50,7 @@ impl ArgumentFailure {
             }
             Self::Parameter(Reason::Argument { index, error }) => {
                 let mut slots = vec![None; names.parameters.len()];
-                // It was split before, or no argument would have been refused.
+                // It was split successfully before, otherwise no argument would have been refused.
                 let _ = names.split(text, &mut slots);
                 let name = &names.parameters[index];
                 let pointer = format!("/{}", pointer::escape(name));
@@ -65,13 +65,13 @@ impl ArgumentFailure {
     }
 }
 
-/// What a decoder says repeats the caller's text.
+/// Escapes a decoder's message, because it repeats the caller's text.
 fn shown(problem: &str) -> String {
     jsonrpc::sentence(problem).into_owned()
 }
 
-/// `error` in words for the model. For integers that their Rust type does not take, which is what is left when the schema finds
-/// nothing, it says what to do.
+/// Describes `error` for the model. For integers that their Rust type does not accept, the usual case if the schema finds nothing, it says
+/// what to do.
 fn worded(error: &DecodeError) -> String {
     let problem = unfit_integer(error.message())
         .or_else(|| unfit_wide_integer(error.message()))
@@ -85,7 +85,7 @@ fn worded(error: &DecodeError) -> String {
     }
 }
 
-/// A line for each violation, as `line` writes it. Names and values in it are the caller's.
+/// Writes one line for each violation with `line`. Names and values in it come from the caller.
 pub(crate) fn in_lines(violations: &Violations, line: impl Fn(&Violation) -> String) -> String {
     let mut lines: Vec<_> = violations
         .iter()
@@ -102,7 +102,7 @@ pub(crate) fn in_lines(violations: &Violations, line: impl Fn(&Violation) -> Str
     lines.join("\n")
 }
 
-/// The message of serde for an integer that is out of range or written as a float, with what to send instead.
+/// Extends serde's message for an integer that is out of range or written as a float with what to send instead.
 fn unfit_integer(message: &str) -> Option<String> {
     let (found, expected) = message.rsplit_once(", expected ")?;
     let range = range(expected)?;
@@ -110,14 +110,14 @@ fn unfit_integer(message: &str) -> Option<String> {
         return Some(format!("expected an integer from {range}, found {integer}"));
     }
     let float = quoted(found, "invalid type: floating point `")?;
-    // Smaller ones were taken as integers.
+    // Smaller ones were accepted as integers.
     Some(format!(
         "expected an integer from {range}, written in digits alone from ±2^53 on, found {float}"
     ))
 }
 
-/// The same for integers of 128 bits. serde_json reads their digits alone, and takes what follows for broken JSON, which text that
-/// was read before is not.
+/// Does the same for integers of 128 bits. serde_json reads only their digits, and reports the rest as invalid JSON, although the text was
+/// read as valid JSON before.
 fn unfit_wide_integer(message: &str) -> Option<String> {
     let problem = match message {
         "trailing characters" | "expected `,` or `}`" | "expected `,` or `]`" => {
@@ -134,7 +134,7 @@ fn unfit_wide_integer(message: &str) -> Option<String> {
     Some(problem.to_owned())
 }
 
-/// The message for a number that no double holds.
+/// Returns the message for a number that a double cannot represent.
 fn unfit_number(message: &str) -> Option<String> {
     let (found, expected) = message
         .strip_prefix("invalid value: number ")?
@@ -146,7 +146,7 @@ fn quoted<'m>(message: &'m str, beginning: &str) -> Option<&'m str> {
     message.strip_prefix(beginning)?.strip_suffix('`')
 }
 
-/// What an integer type of Rust holds.
+/// Returns the range of an integer type of Rust.
 fn range(name: &str) -> Option<String> {
     macro_rules! range {
         ($($integer:ident)*) => {
@@ -159,14 +159,14 @@ fn range(name: &str) -> Option<String> {
     range!(i8 i16 i32 i64 i128 isize u8 u16 u32 u64 u128 usize)
 }
 
-/// Arguments that passed as JSON but cannot be a tree. A number beyond `f64` is the model's to mend; a string that is not
-/// Unicode is a malformed request, reported with its pointer (GAP-14).
+/// Reports arguments that are valid JSON but cannot be read as values. A number beyond `f64` is an error for the model to correct; a string
+/// that is not Unicode is a malformed request, reported with its pointer (GAP-14).
 ///
 /// # Errors
 /// The message for the model.
 pub(crate) fn unreadable(text: &str, error: &serde_json::Error) -> Result<ErrorObject, String> {
     let located = DecodeError::locate(text, error);
-    // Of texts that are JSON, only numbers that no double holds have a value that is wrong.
+    // In valid JSON, only numbers that a double cannot represent have an invalid value.
     if located.rule() == "value" {
         return Err(shown(&worded(&located)));
     }

@@ -1,4 +1,4 @@
-//! JSON Schemas from Rust types: what schemars writes, made fit for every client.
+//! JSON Schemas from Rust types: the output of schemars, adapted for all clients.
 
 use schemars::{
     SchemaGenerator,
@@ -7,12 +7,12 @@ use schemars::{
 };
 use serde_json::{Map, Number, Value};
 
-/// A generator for what is read.
+/// Returns a generator for types that are deserialized.
 pub(crate) fn input_generator() -> SchemaGenerator {
     settings().for_deserialize().into_generator()
 }
 
-/// A generator for what is written.
+/// Returns a generator for types that are serialized.
 pub(crate) fn output_generator() -> SchemaGenerator {
     settings().for_serialize().into_generator()
 }
@@ -21,12 +21,12 @@ fn settings() -> SchemaSettings {
     SchemaSettings::draft2020_12().with(|settings| settings.meta_schema = None)
 }
 
-/// Finishes the schema of a type: definitions to its root, no formats that only Rust knows.
+/// Finishes the schema of a type: moves definitions to its root, and removes formats that only Rust has.
 pub(crate) fn finished(schema: Value, generator: &mut SchemaGenerator) -> Value {
     without_number_formats(with_definitions(schema, generator), Bounds::Narrow)
 }
 
-/// As [`finished`], and the same schema with the bounds of all integer types.
+/// Like [`finished`], and also returns the same schema with the bounds of all integer types.
 pub(crate) fn with_bounds(schema: Value, generator: &mut SchemaGenerator) -> (Value, Value) {
     let schema = with_definitions(schema, generator);
     let bounded = without_number_formats(schema.clone(), Bounds::All);
@@ -49,7 +49,7 @@ fn without_number_formats(mut schema: Value, bounds: Bounds) -> Value {
     schema
 }
 
-/// The object form of a schema: `true` and `false` have one too.
+/// Returns the object form of a schema, also for `true` and `false`.
 pub(crate) fn as_object(schema: Value) -> Map<String, Value> {
     match schema {
         Value::Object(schema) => schema,
@@ -67,21 +67,21 @@ fn is_number_format(format: &Value) -> bool {
         || matches!(format, "float" | "double")
 }
 
-/// `uint32` and the like are not formats of JSON Schema; strict clients reject schemas that have them. What they say is said in
-/// `type`, `minimum` and `maximum`: schemars writes the bounds of smaller types, the others are added here.
+/// Removes `uint32` and similar formats, which JSON Schema does not have; strict clients reject schemas with them. `type`, `minimum` and
+/// `maximum` express the same: schemars writes the bounds of small types, and the others are added here.
 #[derive(Clone)]
 struct WithoutNumberFormats(Bounds);
 
 /// Which bounds of integer types are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Bounds {
-    /// Those of up to 32 bits. Wider types hold what other readers of JSON hold, and not all of them read their bounds exactly.
+    /// Those of types up to 32 bits. Not all JSON readers read the bounds of wider types exactly.
     Narrow,
     All,
 }
 
 impl Bounds {
-    /// The least and the greatest number of the type with this format, where schemars does not write them.
+    /// Returns the least and the greatest number of the type with this format, if schemars does not write them.
     fn of(self, format: &str) -> [Option<Number>; 2] {
         match (self, format) {
             (_, "int32") => [Some(i32::MIN.into()), Some(i32::MAX.into())],
@@ -90,7 +90,7 @@ impl Bounds {
             (Self::All, "uint64") => [None, Some(u64::MAX.into())],
             (Self::All, "int") => [Some(isize::MIN.into()), Some(isize::MAX.into())],
             (Self::All, "uint") => [None, Some(usize::MAX.into())],
-            // As near as a JSON number comes in the tree.
+            // The nearest number that a JSON value can represent.
             (Self::All, "int128") => [
                 Number::from_f64(i128::MIN as f64),
                 Number::from_f64(i128::MAX as f64),

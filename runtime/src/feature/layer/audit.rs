@@ -10,18 +10,18 @@ use crate::{feature::failure::ToolError, jsonrpc::shortened};
 /// | field | meaning |
 /// | --- | --- |
 /// | `principal` | the subject of the [`Principal`](crate::Principal); absent for a caller without one |
-/// | `client` | what the client calls itself; absent if it does not say; never to be trusted |
+/// | `client` | the client's name and version; absent if the client does not send them; not to be trusted |
 /// | `method` | the method of the request, such as `tools/call` |
 /// | `name` | what was called, as [`CallInfo::name`] returns it |
 /// | `outcome` | `ok`, `tool error`, `error` with the code, or `given up` for a call that was cancelled or dropped |
 /// | `micros` | how long the call took, in microseconds |
 /// | `bytes` | the size of the response; 0 without a response |
 ///
-/// Arguments and results are never logged. Texts that a client may have chosen are escaped, on one line, and cut after
+/// Arguments and results are never logged. Texts that a client may have chosen are escaped to one line, and truncated after
 /// [`MAX_REPEATED`](crate::jsonrpc::MAX_REPEATED) characters.
 ///
-/// A call that a layer further out refuses does not reach this one, so add it first to see everything. Requests that are refused
-/// before anything is called, such as those of unknown names, are not calls; the library logs them under its own targets.
+/// If an outer layer refuses a call, the call does not reach this layer, so add this layer first to log every call. Requests that are
+/// refused before anything is called, such as requests of unknown names, are not calls; the library logs them under its own targets.
 ///
 /// ```
 /// use trueform::{prelude::*, layer::AuditLog};
@@ -43,7 +43,7 @@ use crate::{feature::failure::ToolError, jsonrpc::shortened};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AuditLog;
 
-/// See [`AuditLog::TARGET`], which the macros of `tracing` cannot name.
+/// The value of [`AuditLog::TARGET`], which the macros of `tracing` cannot refer to.
 const TARGET: &str = "trueform::audit";
 
 impl AuditLog {

@@ -1,8 +1,8 @@
-//! A setting that calls of one name may have apart from all others.
+//! A setting that may differ for calls of one name.
 
 use std::collections::HashMap;
 
-/// A setting for all calls, and others for those of some names.
+/// A setting for all calls, and different ones for calls of some names.
 #[derive(Clone, Debug)]
 pub(super) struct ByName<T> {
     all: Option<T>,
@@ -10,7 +10,7 @@ pub(super) struct ByName<T> {
 }
 
 impl<T: Copy> ByName<T> {
-    /// `all` for each call; `None` for no setting.
+    /// Creates a setting with `all` for each call; `None` for no setting.
     pub(super) fn new(all: Option<T>) -> Self {
         Self {
             all,
@@ -23,7 +23,7 @@ impl<T: Copy> ByName<T> {
         self.named.insert(name.into(), own);
     }
 
-    /// Where a setting is for which `is_unusable` holds: for all calls, or for those of the first such name of the alphabet.
+    /// Returns the place of a setting for which `is_unusable` holds: all calls, or the calls of the first such name in alphabetical order.
     pub(super) fn unusable(&self, is_unusable: impl Fn(T) -> bool) -> Option<String> {
         if self.all.is_some_and(&is_unusable) {
             return Some("all calls".to_owned());
@@ -35,7 +35,7 @@ impl<T: Copy> ByName<T> {
             .map(|name| format!("`{name}`"))
     }
 
-    /// The setting for calls of `name`.
+    /// Returns the setting for calls of `name`.
     pub(super) fn of(&self, name: &str) -> Option<T> {
         self.named.get(name).copied().or(self.all)
     }

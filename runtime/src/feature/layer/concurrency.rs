@@ -17,17 +17,17 @@ use crate::feature::failure::ToolError;
 /// How many calls may wait behind those that run, unless [`ConcurrencyLimit::queue`] sets another number.
 pub const DEFAULT_QUEUE: usize = 64;
 
-/// Limits how many calls run at once: of all, [of one name](Self::per_name), or [of one principal](Self::per_principal).
+/// Limits how many calls run at once: all calls, calls [of one name](Self::per_name), or calls [of one principal](Self::per_principal).
 ///
-/// Further calls wait, and run in the order in which they came. A queue has room for [`DEFAULT_QUEUE`] calls, or as many as
-/// [`queue`](Self::queue) says; one more is refused at once, by a tool with a result that has `isError`, by everything else with
-/// -32603. A call counts until it is answered, cancelled or dropped, whatever happens to it. Of a function that blocks, the thread
-/// may run on after a cancellation or a timeout: it no longer counts.
+/// Further calls wait, and run in the order in which they arrived. A queue has room for [`DEFAULT_QUEUE`] calls, or for the number that
+/// [`queue`](Self::queue) sets. One more call is refused at once: a tool returns a result with `isError`, everything else returns -32603. A
+/// call counts until it has its response, or is cancelled or dropped. The thread of a blocking function may continue after a cancellation
+/// or a timeout; it no longer counts.
 ///
-/// Of several limits add the narrowest one first. A call that waits at an inner limit keeps its place at the outer ones, so one
-/// principal could fill a limit on all calls that is outside of its own.
+/// If you use several limits, add the narrowest one first. A call that waits at an inner limit keeps its place at the outer ones. So one
+/// principal could use up an outer limit on all calls.
 ///
-/// How long a call waits is bounded by its time limit only; a [`TimeLimit`](super::TimeLimit) gives one to every call.
+/// Only the time limit of a call limits how long it waits. A [`TimeLimit`](super::TimeLimit) sets one for every call.
 ///
 /// ```
 /// use trueform::{prelude::*, layer::ConcurrencyLimit};
@@ -74,31 +74,31 @@ enum Group {
     Principal(Option<Box<str>>),
 }
 
-/// The groups that have calls now. There are at most as many as calls.
+/// The groups that have calls now. There are at most as many groups as calls.
 type Groups = Arc<Mutex<HashMap<Group, Count>>>;
 
 #[derive(Debug)]
 struct Count {
-    /// A permit for each call that may run. Fair: who came first is served first.
+    /// A permit for each call that may run. Fair: calls get permits in the order in which they arrived.
     permits: Arc<Semaphore>,
     /// Calls that run or wait.
     calls: usize,
 }
 
 impl ConcurrencyLimit {
-    /// At most `calls` calls run at once, at least 1.
+    /// Creates a limit of `calls` calls at once, at least 1.
     #[must_use]
     pub fn new(calls: usize) -> Self {
         Self::by(By::All, calls)
     }
 
-    /// At most `calls` calls of each name run at once, at least 1. A tool and a prompt of the same name are counted apart.
+    /// Creates a limit of `calls` calls of each name at once, at least 1. A tool and a prompt of the same name are counted separately.
     #[must_use]
     pub fn per_name(calls: usize) -> Self {
         Self::by(By::Name, calls)
     }
 
-    /// At most `calls` calls of each [`Principal`](crate::Principal) run at once, at least 1. All callers without a principal are
+    /// Creates a limit of `calls` calls of each [`Principal`](crate::Principal) at once, at least 1. All callers without a principal are
     /// counted together.
     #[must_use]
     pub fn per_principal(calls: usize) -> Self {
@@ -140,7 +140,7 @@ impl ConcurrencyLimit {
     }
 }
 
-/// The groups. Nothing of an author runs while they are locked.
+/// Locks the groups. No code of an author runs while they are locked.
 fn locked(groups: &Groups) -> MutexGuard<'_, HashMap<Group, Count>> {
     groups.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -175,7 +175,7 @@ impl CallLayer for ConcurrencyLimit {
     }
 }
 
-/// The part of a call in those that are counted with it.
+/// The place of a call in its group.
 struct QueueSlot {
     permits: Arc<Semaphore>,
     turn: QueueTurn,
@@ -184,7 +184,7 @@ struct QueueSlot {
 }
 
 enum QueueTurn {
-    /// Layers further out have not admitted the call. A permit that it took by now could keep back the call that those wait for.
+    /// The outer layers have not admitted the call. If it took a permit now, it could block the call that those layers wait for.
     Fresh,
     Waiting(Acquiring),
     Running(#[expect(dead_code, reason = "given back by its drop")] OwnedSemaphorePermit),
@@ -213,7 +213,7 @@ impl CallScope for QueueSlot {
 
 impl Drop for QueueSlot {
     fn drop(&mut self) {
-        // The permit goes first: a group that is made anew has all of its permits.
+        // The permit is released first, because a new group starts with all permits.
         self.turn = QueueTurn::Over;
         let mut groups = locked(&self.groups);
         if let Some(count) = groups.get_mut(&self.group) {

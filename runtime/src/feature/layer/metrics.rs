@@ -16,7 +16,7 @@ const MOST_ROWS: usize = 10_000;
 
 /// Counts and times the calls of a server, by name and outcome. Clones share the counts.
 ///
-/// At most 10 000 pairs of name and outcome are counted apart. A call that would need one more is not counted, and the log says so.
+/// At most 10 000 pairs of name and outcome are counted separately. A call that would need one more is not counted, and the log reports it.
 ///
 /// ```
 /// use trueform::{prelude::*, layer::{CallMetrics, CallOutcome}};
@@ -52,7 +52,7 @@ struct Counter {
     longest: Duration,
 }
 
-/// What was measured of the calls of one name that ended in one way.
+/// The measurements of the calls with the same name and the same outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Measured {
@@ -60,22 +60,22 @@ pub struct Measured {
     pub name: String,
     /// How the calls ended; `None` for those that were cancelled or dropped.
     pub outcome: Option<CallOutcome>,
-    /// How many calls.
+    /// The number of calls.
     pub count: u64,
-    /// How long they took together.
+    /// Their total duration.
     pub total: Duration,
-    /// How long the longest took.
+    /// The duration of the longest call.
     pub longest: Duration,
 }
 
 impl CallMetrics {
-    /// Without counts.
+    /// Creates metrics without counts.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The counts until now, by name and then by outcome: results, tool errors, errors by code, calls that were given up.
+    /// Returns the counts so far, by name and then by outcome: results, tool errors, errors by code, abandoned calls.
     #[must_use]
     pub fn snapshot(&self) -> Vec<Measured> {
         let mut rows: Vec<_> = self
@@ -169,7 +169,7 @@ mod tests {
         for code in 0..=most {
             metrics.add("a", Some(CallOutcome::Error(code)), Duration::ZERO);
         }
-        // A row that there is still counts.
+        // An existing row still counts.
         metrics.add("a", Some(CallOutcome::Error(0)), Duration::from_secs(1));
         let rows = metrics.snapshot();
         assert_eq!(rows.len(), MOST_ROWS);

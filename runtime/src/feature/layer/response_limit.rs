@@ -5,9 +5,9 @@ use crate::feature::failure::ToolError;
 
 /// Limits how large the response to a call may be.
 ///
-/// A larger one is not sent. Instead a tool answers with a result that has `isError`, everything else with -32603; the message
-/// gives the size and the limit, so that a model can ask for less. Counted are the bytes of the whole JSON-RPC message, errors
-/// included. The answer that takes the place of a larger one is sent even if the limit is smaller than this answer.
+/// A larger response is not sent. Instead, a tool returns a result with `isError`, and everything else returns -32603. The message states
+/// the size and the limit, so that a model can ask for less. The limit counts the bytes of the whole JSON-RPC message, also of errors. The
+/// replacement of a large response is sent even if it exceeds the limit.
 ///
 /// The response is written before it is measured, so this bounds what a client reads, not what the server has in memory.
 ///
@@ -33,19 +33,19 @@ use crate::feature::failure::ToolError;
 pub struct ResponseLimit(ByName<usize>);
 
 impl ResponseLimit {
-    /// Each response may have `bytes`, unless [`named`](Self::named) sets another limit for the name of the call.
+    /// Limits each response to `bytes`, unless [`named`](Self::named) sets another limit for the name of the call.
     #[must_use]
     pub fn new(bytes: usize) -> Self {
         Self(ByName::new(Some(bytes)))
     }
 
-    /// Only the responses to calls with a limit of their own are limited: those that [`named`](Self::named) names.
+    /// Limits only the responses to calls with a limit of their own, which [`named`](Self::named) sets.
     #[must_use]
     pub fn only_named() -> Self {
         Self(ByName::new(None))
     }
 
-    /// Sets the limit for the responses to calls of `name`, which may be larger or smaller than that of the others. `name` is what
+    /// Sets the limit for the responses to calls of `name`, which may be larger or smaller than the general limit. `name` is what
     /// [`CallInfo::name`] returns.
     ///
     /// ```

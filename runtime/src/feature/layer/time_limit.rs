@@ -5,12 +5,11 @@ use std::time::Duration;
 use super::{ByName, CallInfo, CallLayer, CallScope};
 use crate::feature::failure::ToolError;
 
-/// Limits how long each call may take, its waiting in layers such as [`ConcurrencyLimit`](super::ConcurrencyLimit) included.
+/// Limits how long each call may take, including its wait in layers such as [`ConcurrencyLimit`](super::ConcurrencyLimit).
 ///
-/// A call that takes longer is given up, and answered: a tool with a result that has `isError`, everything else with -32603. The
-/// shortest of this limit and the call's own counts. Reports of progress do not extend it. Code that does not await is not
-/// interrupted: of a function that blocks, the thread runs on until the function returns, and a call that is done before it has
-/// awaited anything has no time to be measured.
+/// A call that takes longer is abandoned: a tool returns a result with `isError`, everything else returns -32603. The shorter of this limit
+/// and the call's own limit applies. Progress reports do not extend it. Code that does not await is not interrupted: the thread of a
+/// blocking function continues until the function returns, and the time of a call that ends without an await is not measured.
 ///
 /// ```
 /// use std::time::Duration;
@@ -35,20 +34,20 @@ use crate::feature::failure::ToolError;
 pub struct TimeLimit(ByName<Duration>);
 
 impl TimeLimit {
-    /// Each call may take `limit`, unless [`named`](Self::named) sets another limit for its name.
+    /// Limits each call to `limit`, unless [`named`](Self::named) sets another limit for its name.
     #[must_use]
     pub fn new(limit: Duration) -> Self {
         Self(ByName::new(Some(limit)))
     }
 
-    /// Only calls with a limit of their own are limited: those that [`named`](Self::named) names.
+    /// Limits only calls with a limit of their own, which [`named`](Self::named) sets.
     #[must_use]
     pub fn only_named() -> Self {
         Self(ByName::new(None))
     }
 
-    /// Sets the limit for calls of `name`, which may be longer or shorter than that of the others. `name` is what
-    /// [`CallInfo::name`] returns.
+    /// Sets the limit for calls of `name`, which may be longer or shorter than the general limit. `name` is what [`CallInfo::name`]
+    /// returns.
     ///
     /// ```
     /// use std::time::Duration;

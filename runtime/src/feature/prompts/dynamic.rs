@@ -26,9 +26,9 @@ use crate::{
     needs::RequiredCapabilities,
 };
 
-/// A prompt whose arguments are not written as Rust types: loaded from a file, a database, another server.
+/// A prompt whose arguments are not written as Rust types, for example because they are loaded from a file, a database or another server.
 ///
-/// Arguments that it does not have, and the absence of required ones, are refused before the handler is called.
+/// Unknown arguments and missing required arguments are refused before the handler is called.
 ///
 /// ```
 /// use trueform::{prelude::*, prompt::DynamicPrompt};
@@ -66,7 +66,7 @@ type DynamicHandler = Arc<
 >;
 
 impl DynamicPrompt {
-    /// A prompt called `name`, without arguments and without code.
+    /// Creates a prompt called `name`, without arguments and without code.
     #[track_caller]
     pub fn new(name: impl Into<String>) -> Self {
         Self {
@@ -82,7 +82,7 @@ impl DynamicPrompt {
         }
     }
 
-    /// Sets what the prompt is for. A second call replaces the first, as for the other settings here.
+    /// Sets the description of the prompt. A second call replaces the first, as for the other settings here.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -98,7 +98,7 @@ impl DynamicPrompt {
         self
     }
 
-    /// Sets the name that people are shown.
+    /// Sets the name that clients show to people.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -115,7 +115,7 @@ impl DynamicPrompt {
         self
     }
 
-    /// Sets the pictures that stand for the prompt.
+    /// Sets the icons of the prompt.
     ///
     /// ```
     /// use trueform::{prelude::*, schema::Icon};
@@ -178,7 +178,7 @@ impl DynamicPrompt {
         self
     }
 
-    /// Sets the name that people are shown of the argument `name`.
+    /// Sets the name that clients show to people for the argument `name`.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -196,8 +196,8 @@ impl DynamicPrompt {
         self
     }
 
-    /// Sets what suggests values for the argument `name`: a function of a
-    /// [`CompletionQuery`](crate::completion::CompletionQuery), `async` or not.
+    /// Sets the function that suggests values for the argument `name`. It takes a [`CompletionQuery`](crate::completion::CompletionQuery),
+    /// and may be `async`.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -238,7 +238,7 @@ impl DynamicPrompt {
         self
     }
 
-    /// Sets what the client must be able to do.
+    /// Sets the required capabilities of the client.
     ///
     /// ```
     /// use trueform::{RequiredCapabilities, prelude::*};
@@ -255,8 +255,8 @@ impl DynamicPrompt {
         self
     }
 
-    /// Says that the code asks clients for a `T`, as [`Context::ask`] does: a form that no served revision can express is an error when the
-    /// server starts then, and [`Service::lint`](crate::Service::lint) lists what some revisions lose of it. Each call adds one type.
+    /// Declares that the code asks clients for a `T` with [`Context::ask`]. Then a form that no served revision can express is an error
+    /// when the server starts, and [`Service::lint`](crate::Service::lint) lists what some revisions lose of it. Each call adds one type.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -280,7 +280,7 @@ impl DynamicPrompt {
         self
     }
 
-    /// Sets the code. It is given the arguments, the required ones among them, and may return what functions marked `#[prompt]` may.
+    /// Sets the code. It gets the arguments, including all required ones, and may return the same types as functions marked `#[prompt]`.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -369,7 +369,7 @@ impl DynamicPrompt {
     }
 }
 
-/// The schema of an object of texts.
+/// Returns the schema of an object of texts.
 fn schema(arguments: &[PromptArgument]) -> JsonMap<String, Value> {
     let properties = arguments
         .iter()

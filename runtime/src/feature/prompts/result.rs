@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// A message of the user, or of the application on the user's behalf.
+/// Creates a message of the user, or of the application on the user's behalf.
 ///
 /// ```
 /// use trueform::prompt::{assistant, user};
@@ -27,19 +27,19 @@ pub fn user(content: impl IntoContent) -> PromptMessage {
     PromptMessage::new(content.into_content(), Role::User)
 }
 
-/// A message of the model.
+/// Creates a message of the model.
 pub fn assistant(content: impl IntoContent) -> PromptMessage {
     PromptMessage::new(content.into_content(), Role::Assistant)
 }
 
-/// What is one message of a prompt: a [`PromptMessage`], or content, which is a message of the user.
+/// A value that converts into one message of a prompt: a [`PromptMessage`], or content, which becomes a message of the user.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a message of a prompt",
     label = "no message",
     note = "text, `Image`, `Audio`, `Blob`, the content types of `trueform::schema`, and `PromptMessage` can"
 )]
 pub trait IntoPromptMessage {
-    /// The message.
+    /// Converts the value into a message.
     fn into_prompt_message(self) -> PromptMessage;
 }
 
@@ -49,8 +49,8 @@ impl IntoPromptMessage for PromptMessage {
     }
 }
 
-/// What a prompt may return: text or content, which is one message of the user; a [`PromptMessage`]; a `Vec` or an array of these; a
-/// whole [`GetPromptResult`]; any of these in a `Result` with any error.
+/// What a prompt may return: text or content, which becomes one message of the user; a [`PromptMessage`]; a `Vec` or an array of these; a
+/// complete [`GetPromptResult`]; any of these in a `Result` with any error.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the result of a prompt",
     label = "not a result",
@@ -58,16 +58,16 @@ impl IntoPromptMessage for PromptMessage {
     note = "and these in a `Result` with any error"
 )]
 pub trait IntoPromptResult {
-    /// The messages.
+    /// Converts the value into a result.
     ///
     /// # Errors
-    /// If the prompt failed. The client gets -32603 with the author's message.
+    /// The prompt failed. The client gets -32603 with the author's message.
     // K-2
     fn into_prompt_result(self) -> Result<GetPromptResult, ToolError>;
 }
 
-/// What is one message. A type each, not all that is [`IntoPromptMessage`], so that the compiler says what is wrong inside of a `Vec`
-/// or a `Result`.
+/// Implements the traits for one type, not for all [`IntoPromptMessage`], so that the compiler reports what is wrong inside a `Vec` or a
+/// `Result`.
 macro_rules! content_message {
     ($($ty:ty)*) => {$(
         impl IntoPromptMessage for $ty {

@@ -1,4 +1,4 @@
-//! The prompts of a server: gathered, declared, listed, called.
+//! The prompts of a server: collects, declares, lists and calls them.
 
 use std::{fmt::Display, sync::Arc};
 
@@ -44,7 +44,7 @@ pub(crate) struct Prompts {
 }
 
 impl Prompts {
-    /// The prompts of `set`; everything that is wrong with them is appended to `problems`.
+    /// Builds the prompts of `set`. All their problems are appended to `problems`.
     pub(crate) fn build(
         set: PromptSet,
         options: CompileOptions,
@@ -60,12 +60,12 @@ impl Prompts {
         }
     }
 
-    /// The prompts as they are now.
+    /// Returns the current prompts.
     pub(crate) fn now(&self) -> Arc<Listing<PromptRoute>> {
         self.listed.now()
     }
 
-    /// Whether anything suggests values for an argument of a prompt.
+    /// Returns whether anything suggests values for an argument of a prompt.
     pub(crate) fn completes(&self) -> bool {
         let listing = self.now();
         let entries = listing.entries();
@@ -75,7 +75,7 @@ impl Prompts {
     /// Adds the prompts of `set`; `completes` says whether the server declared that it completes arguments.
     ///
     /// # Errors
-    /// Everything that is wrong with them; then nothing is added.
+    /// All problems of the prompts; then nothing is added.
     pub(crate) fn add(
         &self,
         set: PromptSet,
@@ -103,7 +103,7 @@ impl Prompts {
         self.listed.remove(name)
     }
 
-    /// Lists the prompt `name`, or hides it. Returns `false` if there is no such prompt, or if it was so already.
+    /// Lists the prompt `name`, or hides it. Returns `false` if there is no such prompt, or if nothing changed.
     pub(crate) fn enable(&self, name: &str, enabled: bool) -> bool {
         self.listed.enable(name, enabled)
     }
@@ -133,7 +133,7 @@ impl Prompts {
         Ok(run(prompt, Context(exchange), arguments, conditions))
     }
 
-    /// The argument `argument` of the prompt `name`, to be completed.
+    /// Returns the argument `argument` of the prompt `name`, for completion.
     ///
     /// # Errors
     /// -32602 if there is no such prompt or argument (L-3).

@@ -43,7 +43,7 @@ pub(crate) struct PromptRoute {
     needs: RequiredCapabilities,
     states: Vec<RequiredState>,
     forms: Forms,
-    /// What suggests values, for each argument that the function takes.
+    /// The completers of the arguments that the function takes.
     completers: Vec<Option<Completer>>,
     function: TextFunction<GetPromptResult>,
     reported: ReportedLosses,
@@ -54,10 +54,10 @@ impl PromptDraft {
         &self.prompt.name
     }
 
-    /// The prompt with its arguments compiled.
+    /// Compiles the arguments and returns the finished prompt.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// All problems of the prompt.
     pub(super) fn finished(self, options: CompileOptions) -> Result<PromptRoute, Vec<String>> {
         let Self {
             mut prompt,
@@ -121,7 +121,7 @@ impl PromptDraft {
                 argument
             })
             .collect();
-        // What the author of a dynamic prompt wrote has more to say.
+        // The author's own arguments of a dynamic prompt have more details.
         if prompt.arguments.is_none() && !arguments.is_empty() {
             prompt.arguments = Some(arguments);
         }
@@ -155,33 +155,33 @@ impl PromptRoute {
         &self.prompt
     }
 
-    /// What the client must be able to do.
+    /// Returns the required capabilities of the client.
     pub(crate) fn needs(&self) -> RequiredCapabilities {
         self.needs
     }
 
-    /// State that the server must have.
+    /// Returns the state that the server must have.
     pub(super) fn required_states(&self) -> &[RequiredState] {
         &self.states
     }
 
-    /// What suggests values, with its argument.
+    /// Returns the completers, each with its argument.
     pub(super) fn completers(&self) -> impl Iterator<Item = (&str, &Completer)> {
         let parameters = self.function.parameters().iter().zip(&self.completers);
         parameters.filter_map(|(one, completer)| Some((&*one.name, completer.as_ref()?)))
     }
 
-    /// What the function asks clients for.
+    /// Returns the forms that the function asks clients for.
     pub(crate) fn forms(&self) -> &Forms {
         &self.forms
     }
 
-    /// Whether anything suggests values for an argument.
+    /// Returns whether anything suggests values for an argument.
     pub(super) fn completes(&self) -> bool {
         self.completers.iter().any(Option::is_some)
     }
 
-    /// The argument `name`, to be completed.
+    /// Returns the argument `name`, for completion.
     ///
     /// # Errors
     /// -32602 if the prompt has no such argument (L-3).
@@ -210,7 +210,7 @@ impl PromptRoute {
         }
     }
 
-    /// Names that two arguments have; the parameters of a function differ.
+    /// Returns a name that two arguments have. The parameters of a function always differ.
     pub(super) fn repeated<'a>(names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
         let mut seen = HashSet::new();
         names.into_iter().find(|name| !seen.insert(*name))

@@ -1,4 +1,4 @@
-//! Sets of prompts, and what can be made one.
+//! Sets of prompts, and the types that convert into one.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{
     feature::{function::MethodReceiver, listing::name_taken, methods::ServerMethods},
 };
 
-/// Prompts to be registered. Nothing here fails: building the server reports all problems.
+/// Prompts to be registered. These methods do not fail: building the server reports all problems.
 ///
 /// ```
 /// use trueform::{prelude::*, prompt::PromptSet};
@@ -37,29 +37,29 @@ macro_rules! prompts {
     };
 }
 
-/// What [`Server::prompts`](crate::Server::prompts) takes.
+/// A value that [`Server::prompts`](crate::Server::prompts) accepts.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no prompts",
     label = "no prompts",
     note = "`prompts![review, …]`, a value whose `impl` block is marked `#[server]`, and `DynamicPrompt` do"
 )]
 pub trait IntoPrompts {
-    /// The prompts.
+    /// Converts the value into prompts.
     fn into_prompts(self) -> PromptSet;
 }
 
-/// What `#[prompt]` makes of a function, under the function's name.
+/// What `#[prompt]` generates for a function, under the function's name.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a prompt",
     label = "not marked `#[prompt]`"
 )]
 pub trait PromptFunction {
-    /// The prompt.
+    /// Returns the prompt.
     fn spec() -> PromptSpec;
 }
 
 impl PromptSet {
-    /// No prompts.
+    /// Creates an empty set.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -68,7 +68,7 @@ impl PromptSet {
     #[doc(hidden)]
     #[must_use]
     pub fn from_specs(specs: Vec<PromptSpec>) -> Self {
-        // Functions have no value; their code never asks for one.
+        // Functions have no receiver; their code never asks for one.
         Self::with_receiver(specs, &(Arc::new(()) as MethodReceiver))
     }
 
@@ -76,17 +76,17 @@ impl PromptSet {
         Self(specs.into_iter().map(|spec| spec.draft(receiver)).collect())
     }
 
-    /// The names of the prompts, in order.
+    /// Returns the names of the prompts, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(PromptDraft::name)
     }
 
-    /// Adds the prompts of `other`, after those that are here.
+    /// Adds the prompts of `other`, after the existing ones.
     pub fn extend(&mut self, other: impl IntoPrompts) {
         self.0.extend(other.into_prompts().0);
     }
 
-    /// The same prompts under other names: `prefix_name`.
+    /// Returns the same prompts with other names: `prefix_name`.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -112,7 +112,7 @@ impl PromptSet {
         self.0.push(draft);
     }
 
-    /// The prompts with their arguments compiled; everything that is wrong with them is appended to `problems`.
+    /// Compiles the arguments and returns the prompts. All their problems are appended to `problems`.
     pub(super) fn finished(
         self,
         options: CompileOptions,
@@ -148,7 +148,7 @@ impl<S: ServerMethods> IntoPrompts for S {
     }
 }
 
-/// Prompts over a value that others hold too.
+/// Prompts of a value that is also used elsewhere.
 impl<S: ServerMethods> IntoPrompts for Arc<S> {
     fn into_prompts(self) -> PromptSet {
         PromptSet::with_receiver(S::prompts(), &(self as MethodReceiver))

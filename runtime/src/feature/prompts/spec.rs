@@ -1,4 +1,4 @@
-//! The builder that expansions call: what is known of a prompt before it is registered.
+//! The builder that expansions call: the data of a prompt before it is registered.
 
 use trueform_schema::{GetPromptResult, Prompt};
 
@@ -9,7 +9,7 @@ use crate::feature::{
     offered::{OfferedFacts, facts_methods},
 };
 
-/// A prompt in the making.
+/// A prompt that is being built.
 pub struct PromptSpec {
     facts: OfferedFacts,
     completers: Vec<(String, Completer)>,
@@ -18,7 +18,7 @@ pub struct PromptSpec {
 
 facts_methods!(PromptSpec);
 
-/// Begins a prompt: the function `function` of `file`.
+/// Begins a prompt for the function `function` of `file`.
 #[must_use]
 pub fn prompt(
     name: &'static str,
@@ -35,7 +35,7 @@ pub fn prompt(
 }
 
 impl PromptSpec {
-    /// Sets what suggests values for the parameter `name`, which was added before.
+    /// Sets the completer of the parameter `name`, which was added before.
     #[must_use]
     pub fn complete(mut self, name: &'static str, completer: Completer) -> Self {
         let argument = self.facts.input.argument_of(name).to_owned();
@@ -50,7 +50,7 @@ impl PromptSpec {
         self
     }
 
-    /// The prompt before the server is built; `receiver` is the value whose method it is.
+    /// Returns the prompt before the server is built; `receiver` is the value whose method it is.
     pub(super) fn draft(mut self, receiver: &MethodReceiver) -> PromptDraft {
         let mut input = std::mem::take(&mut self.facts.input).finish();
         let mut prompt = Prompt::new(self.facts.name);

@@ -17,20 +17,20 @@ use crate::{
     },
 };
 
-/// What a function returned for a resource, before the URI and the media type are filled in.
+/// The content that a function returned for a resource, before the URI and the media type are filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceOutput {
     pub(super) result: ReadResourceResult,
-    /// The media type of text that has none of its own, if none is declared either.
+    /// The media type of text without its own media type, if the resource declares none.
     pub(super) usual_mime_type: &'static str,
 }
 
-/// What a resource function may return: text, bytes, [`Json`], one or several [`ResourceContents`], a whole
-/// [`ReadResourceResult`]; `Option` of these, where `None` means that the resource does not exist; `Result` with any error.
+/// What a resource function may return: text, bytes, [`Json`], one or several [`ResourceContents`], a complete [`ReadResourceResult`];
+/// `Option` of these, where `None` means that the resource does not exist; `Result` with any error.
 ///
-/// Contents whose `uri` is empty get the URI that was read, and contents without media type that of the resource; if it declares
-/// none, text is `text/plain` and [`Json`] is `application/json`. A list without contents means that the resource does not exist:
-/// the specification does not allow it as a result.
+/// Contents whose `uri` is empty get the URI that was read, and contents without media type get the media type of the resource. If the
+/// resource declares none, text is `text/plain` and [`Json`] is `application/json`. An empty list means that the resource does not exist,
+/// because the specification does not allow an empty result.
 ///
 /// Implement it for types of your own that resource functions return:
 ///
@@ -55,10 +55,10 @@ pub struct ResourceOutput {
     note = "and these in a `Result` with any error, or in an `Option`, where `None` means that there is no such resource"
 )]
 pub trait IntoResourceResult {
-    /// The result of the read.
+    /// Converts the value into the result of the read.
     ///
     /// # Errors
-    /// If the function failed, or the resource does not exist: [`ToolError::not_found`].
+    /// The function failed, or the resource does not exist: [`ToolError::not_found`].
     fn into_resource_result(self) -> Result<ResourceOutput, ToolError>;
 }
 
@@ -131,7 +131,7 @@ impl IntoResourceResult for &[u8] {
     }
 }
 
-/// What `include_bytes!` is.
+/// The type that `include_bytes!` returns.
 impl<const N: usize> IntoResourceResult for &[u8; N] {
     fn into_resource_result(self) -> ResourceOutcome {
         Ok(blob(self))
@@ -212,7 +212,7 @@ impl<T: IntoResourceResult, E: IntoToolError> IntoResourceResult for Result<T, E
 }
 
 impl ResourceOutput {
-    /// The content of a file: text if it is UTF-8 and its name does not say otherwise, else a blob, with the media type that
+    /// Creates the content from a file: text if it is UTF-8 and its media type is not binary, otherwise a blob, with the media type that
     /// [`media_type`](crate::resource::media_type) finds for the `path`.
     ///
     /// ```
@@ -228,7 +228,7 @@ impl ResourceOutput {
         super::folder::contents(bytes, super::folder::media_type(path))
     }
 
-    /// Fills in what the contents lack: `uri`, and the media type that is `declared`.
+    /// Fills in missing members of the contents: `uri`, and the media type `declared`.
     #[inline]
     pub(super) fn filled(mut self, uri: &str, declared: Option<&str>) -> ReadResourceResult {
         for contents in &mut self.result.contents {

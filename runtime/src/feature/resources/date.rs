@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-/// Whether `text` is a date, or a date and time with an offset, as ISO 8601 writes them: `2026-01-31` or `2026-01-31T15:00:58Z`.
+/// Returns whether `text` is a date, or a date and time with an offset, as ISO 8601 writes them: `2026-01-31` or `2026-01-31T15:00:58Z`.
 pub(super) fn is_date(text: &str) -> bool {
     let (date, time) = match text.split_once('T') {
         Some((date, time)) => (date, Some(time)),
@@ -16,7 +16,7 @@ pub(super) fn is_date(text: &str) -> bool {
     is_date && is_number(day, 2, 1..=31) && time.is_none_or(is_time)
 }
 
-/// Whether `text` is a time of day with an offset.
+/// Returns whether `text` is a time of day with an offset.
 fn is_time(text: &str) -> bool {
     let (time, offset) = match text.strip_suffix('Z') {
         Some(time) => (time, None),
@@ -44,7 +44,7 @@ fn is_time(text: &str) -> bool {
     is_hour && is_minute && is_second && offset.is_none_or(is_offset)
 }
 
-/// Whether `text` has so many digits and is a number in `range`.
+/// Returns whether `text` has `digits` digits and is a number in `range`.
 fn is_number(text: &str, digits: usize, range: RangeInclusive<u32>) -> bool {
     text.len() == digits
         && text.bytes().all(|byte| byte.is_ascii_digit())

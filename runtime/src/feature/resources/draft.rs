@@ -26,7 +26,7 @@ use crate::{
     needs::RequiredCapabilities,
 };
 
-/// What lists show.
+/// The data that lists show.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Shown {
     /// A URI, or a template if it has a brace.
@@ -35,7 +35,7 @@ pub(super) struct Shown {
     pub(super) title: Option<String>,
     pub(super) description: Option<String>,
     pub(super) mime_type: Option<String>,
-    /// In bytes; of a resource alone.
+    /// In bytes; only for a resource.
     pub(super) size: Option<u64>,
     pub(super) annotations: Option<Annotations>,
     pub(super) icons: Option<Vec<Icon>>,
@@ -52,19 +52,19 @@ pub(super) struct ResourceDraft {
     pub(super) caching: Caching,
     /// Whether the values of its variables are paths below a folder.
     pub(super) is_file_like: bool,
-    /// `None` if it was forgotten.
+    /// `None` if the author did not set it.
     pub(super) code: Option<DraftCode>,
     pub(super) states: Vec<RequiredState>,
     /// What its function asks clients for.
     pub(super) forms: Forms,
-    /// What the code of a value asks clients for; taken into `forms` with the others.
+    /// The types that the code of a value asks clients for; added to `forms` with the others.
     pub(super) asks: Vec<AsksFor>,
-    /// Whether it goes without its completers where the server did not declare that it completes.
+    /// Whether it may be added without its completers if the server did not declare completions.
     pub(super) may_not_complete: bool,
     pub(super) completers: Vec<(String, Completer)>,
-    /// What was found to be wrong before.
+    /// Problems that were found earlier.
     pub(super) problems: Vec<String>,
-    /// Whether it was called a template; `None` if its URI says it.
+    /// Whether the author marked it as a template; `None` if its URI decides.
     pub(super) is_called_template: Option<bool>,
 }
 
@@ -76,7 +76,7 @@ pub(super) enum DraftCode {
     Dynamic(DynamicCode),
 }
 
-/// What became of a draft.
+/// The result of finishing a draft.
 #[derive(Debug)]
 pub(super) enum Finished {
     Static(StaticResource),
@@ -84,7 +84,7 @@ pub(super) enum Finished {
 }
 
 impl ResourceDraft {
-    /// A draft without code and without settings.
+    /// Creates a draft without code and without settings.
     pub(super) fn new(shown: Shown, place: Place) -> Self {
         Self {
             shown,
@@ -104,14 +104,14 @@ impl ResourceDraft {
         }
     }
 
-    /// Makes the forms of `asks`.
+    /// Creates the forms of `asks`.
     pub(super) fn with_asked_forms(mut self) -> Self {
         let asks = std::mem::take(&mut self.asks);
         self.forms = Forms::of(&asks, &mut self.problems);
         self
     }
 
-    /// Whether it is a template.
+    /// Returns whether it is a template.
     pub(super) fn is_template(&self) -> bool {
         self.shown.uri.contains('{')
     }
@@ -127,7 +127,7 @@ impl ResourceDraft {
         }
     }
 
-    /// The resource or template, unless something is wrong with it, which is appended to `problems`. `is_limited` says whether some
+    /// Returns the finished resource or template. If it has problems, they are appended to `problems`. `is_limited` says whether some
     /// callers do not see everything.
     pub(super) fn finished(
         self,
@@ -210,7 +210,7 @@ impl ResourceDraft {
                                 "{called} takes `{variable}`, which is a list, a map or a struct, and a URI has text: take a `String` and parse it"
                             )
                         }));
-                        // Without a template, what is wrong with it is all there is to say.
+                        // Without a template, its own problem is sufficient.
                         if template.is_some() || !self.shown.uri.contains('{') {
                             problems.extend(unlike(&function, &names, &called));
                         }
@@ -226,7 +226,7 @@ impl ResourceDraft {
                 }
             }
         };
-        // An enumeration suggests its values, unless the author says something else.
+        // An enumeration suggests its values, unless the author sets a completer.
         let mut completers = vec![None; names.len()];
         if let Some(Code::Function(function)) = &code {
             for parameter in function.parameters() {
@@ -240,7 +240,7 @@ impl ResourceDraft {
         for (variable, completer) in self.completers {
             match names.iter().position(|name| **name == *variable) {
                 Some(at) => completers[at] = Some(completer),
-                // Said already.
+                // Reported already.
                 None if self.is_called_template == Some(true) && names.is_empty() => {}
                 None if names.is_empty() => problems.push(format!(
                     "{called} completes `{variable}`, and its URI has no variables"
@@ -306,7 +306,7 @@ impl Shown {
     }
 }
 
-/// The variables without parameter, and the parameters without variable.
+/// Returns problems for variables without parameter and parameters without variable.
 fn unlike<R>(function: &TextFunction<R>, names: &[Box<str>], called: &str) -> Vec<String> {
     let parameters = function.parameters();
     let without_parameter = names

@@ -21,7 +21,7 @@ use crate::{
     needs::RequiredCapabilities,
 };
 
-/// A resource that is known only at run time: one row of a table, one document of a list.
+/// A resource that is known only at run time, such as one row of a table or one document of a list.
 ///
 /// ```
 /// use trueform::prelude::*;
@@ -35,8 +35,8 @@ use crate::{
 #[must_use = "a resource does nothing until it is registered"]
 pub struct DynamicResource(ResourceDraft);
 
-/// A template of resources that is known only at run time. Its form is that of
-/// [templates on functions](mod@crate::resource#templates).
+/// A template of resources that is known only at run time. It has the same syntax as [templates on
+/// functions](mod@crate::resource#templates).
 ///
 /// ```
 /// use trueform::prelude::*;
@@ -51,7 +51,7 @@ pub struct DynamicResource(ResourceDraft);
 #[must_use = "a template does nothing until it is registered"]
 pub struct DynamicTemplate(ResourceDraft);
 
-/// The variables of a template with their decoded values, and the URI that they were in.
+/// The variables of a template with their decoded values, and the URI that contains them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variables {
     uri: String,
@@ -59,7 +59,7 @@ pub struct Variables {
 }
 
 impl Variables {
-    /// The value of the variable `name`. `None` if the template has no such variable.
+    /// Returns the value of the variable `name`. `None` if the template has no such variable.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         let mut values = self.values.iter();
@@ -67,12 +67,12 @@ impl Variables {
         found.map(|(_, value)| &**value)
     }
 
-    /// The variables and their values, in the order of the template.
+    /// Returns the variables and their values, in the order of the template.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.values.iter().map(|(name, value)| (&**name, &**value))
     }
 
-    /// The URI that is read.
+    /// Returns the URI that is read.
     #[must_use]
     pub fn uri(&self) -> &str {
         &self.uri
@@ -95,7 +95,7 @@ impl std::ops::Index<&str> for Variables {
 macro_rules! settings {
     ($ty:ident) => {
         impl $ty {
-            /// Sets what it contains, in words for the model. A second call replaces the first, as for the other settings here.
+            /// Sets the description of the content, for the model. A second call replaces the first, as for the other settings here.
             ///
             /// ```
             /// use trueform::prelude::*;
@@ -111,7 +111,7 @@ macro_rules! settings {
                 self
             }
 
-            /// Sets the name that people are shown.
+            /// Sets the name that clients show to people.
             ///
             /// ```
             /// use trueform::prelude::*;
@@ -128,7 +128,7 @@ macro_rules! settings {
                 self
             }
 
-            /// Sets the media type, of a template that of all its resources. Contents without one of their own get it.
+            /// Sets the media type; for a template, the media type of all its resources. Contents without their own media type get it.
             ///
             /// ```
             /// use trueform::prelude::*;
@@ -162,7 +162,7 @@ macro_rules! settings {
                 self
             }
 
-            /// Sets the pictures that stand for it.
+            /// Sets the icons.
             ///
             /// ```
             /// use trueform::{prelude::*, schema::Icon};
@@ -216,7 +216,7 @@ macro_rules! settings {
                 self
             }
 
-            /// Sets what the client must be able to do.
+            /// Sets the required capabilities of the client.
             ///
             /// ```
             /// use trueform::{RequiredCapabilities, prelude::*};
@@ -233,8 +233,9 @@ macro_rules! settings {
                 self
             }
 
-            /// Says that the code asks clients for a `T`, as [`Context::ask`] does: a form that no served revision can express is an error when the
-            /// server starts then, and [`Service::lint`](crate::Service::lint) lists what some revisions lose of it. Each call adds one type.
+            /// Declares that the code asks clients for a `T` with [`Context::ask`]. Then a form that no served revision can express is an
+            /// error when the server starts, and [`Service::lint`](crate::Service::lint) lists what some revisions lose of it. Each call
+            /// adds one type.
             ///
             /// ```
             /// use trueform::prelude::*;
@@ -258,7 +259,7 @@ macro_rules! settings {
                 self
             }
 
-            /// Sets how long clients may keep what they read. Default: they read it again each time.
+            /// Sets how long clients may cache the result. Default: not at all.
             ///
             /// ```
             /// use std::time::Duration;
@@ -311,7 +312,7 @@ fn draft(uri: String, name: String, is_template: bool, location: &Location<'_>) 
 }
 
 impl DynamicResource {
-    /// The resource `uri`, called `name`. Names need not differ, URIs do.
+    /// Creates the resource `uri`, called `name`. Names need not be unique, URIs must be.
     #[track_caller]
     pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
         let location = Location::caller();
@@ -335,7 +336,7 @@ impl DynamicResource {
         self
     }
 
-    /// Sets the code. It may return what functions marked `#[resource]` may.
+    /// Sets the code. It may return the same types as functions marked `#[resource]`.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -360,15 +361,15 @@ impl DynamicResource {
 }
 
 impl DynamicTemplate {
-    /// The resources whose URIs `uri_template` makes, called `name`.
+    /// Creates a template called `name` for the resources whose URIs match `uri_template`.
     #[track_caller]
     pub fn new(uri_template: impl Into<String>, name: impl Into<String>) -> Self {
         let (uri, location) = (uri_template.into(), Location::caller());
         Self(draft(uri, name.into(), true, location))
     }
 
-    /// Marks the values of the variables as paths that stay below a folder: values that could leave it are refused before the
-    /// handler is called. Those of the scheme `file` are held to it anyway.
+    /// Marks the values of the variables as paths that stay below a folder: values that could leave the folder are refused before the
+    /// handler is called. This always applies to the scheme `file`.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -385,8 +386,7 @@ impl DynamicTemplate {
         self
     }
 
-    /// Sets what suggests values for the variable `name`: a function that takes a
-    /// [`CompletionQuery`](crate::completion::CompletionQuery).
+    /// Sets the function that suggests values for the variable `name`. It takes a [`CompletionQuery`](crate::completion::CompletionQuery).
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -407,7 +407,7 @@ impl DynamicTemplate {
         self
     }
 
-    /// Sets the code. It is given the decoded values, and may return what functions marked `#[resource]` may.
+    /// Sets the code. It gets the decoded values, and may return the same types as functions marked `#[resource]`.
     ///
     /// ```
     /// use trueform::prelude::*;

@@ -1,4 +1,4 @@
-//! A folder as resources: each of its files.
+//! A folder whose files are resources.
 
 mod files;
 mod glob;
@@ -52,21 +52,20 @@ const MAX_DEPTH: usize = 32;
 /// # }
 /// ```
 ///
-/// The file `docs/guide/start.md` is read as `file:///docs/guide/start.md`; [`base_uri`](Self::base_uri) sets another beginning. Clients
-/// never learn where the folder is.
+/// The file `docs/guide/start.md` is read as `file:///docs/guide/start.md`; [`base_uri`](Self::base_uri) sets another prefix. Clients never
+/// learn the path of the folder.
 ///
-/// * The files that are there when the folder is registered are listed, at most [`DEFAULT_MAX_LISTED`], with their sizes and the media
-///   types that their names stand for. A template, such as `file:///docs/{+path}`, stands for all files, those that come later too, and
-///   suggests the listed paths to who completes its variable.
-/// * Each read is of the file as it is then, on a thread for work that blocks. A file that is gone does not exist any more as a
-///   resource. Nothing is watched: call [`ServerHandle::resource_updated`](crate::ServerHandle::resource_updated) when a file has
-///   changed.
-/// * Files and folders whose name begins with a dot are hidden, and what [`ignore`](Self::ignore) matches is too: neither listed nor
-///   read. Files that an ignore file of a version control system names are not: there are crates for that, and too much is
-///   specific to each system.
-/// * A link is followed only if its target is in the folder, and is hidden if its target is. A folder behind a link is read, but its
-///   files are not listed. This protects from links that are there, not from somebody who changes the folder while it is read.
-/// * Text that is UTF-8 is sent as text, all else as a blob. Larger files than [`DEFAULT_MAX_FILE_SIZE`] are an error (-32603).
+/// * The files that exist when the folder is registered are listed, at most [`DEFAULT_MAX_LISTED`], with their sizes and the media types of
+///   their names. A template, such as `file:///docs/{+path}`, matches all files, also those that are created later. It suggests the listed
+///   paths as completions of its variable.
+/// * Each read gets the current file, on a thread for blocking work. If the file was deleted, the resource no longer exists. Files are not
+///   watched: call [`ServerHandle::resource_updated`](crate::ServerHandle::resource_updated) when a file has changed.
+/// * Files and folders whose name begins with a dot are hidden, and so are those that [`ignore`](Self::ignore) matches: they are neither
+///   listed nor read. The ignore files of version control systems have no effect: there are crates for that, and too much is specific to
+///   each system.
+/// * A link is followed only if its target is in the folder, and is hidden if its target is hidden. The files of a folder behind a link can
+///   be read, but are not listed. This protects against existing links, not against changes to the folder while it is read.
+/// * Text that is UTF-8 is sent as text, everything else as a blob. Larger files than [`DEFAULT_MAX_FILE_SIZE`] are an error (-32603).
 // J-5, J-6
 #[derive(Debug)]
 #[must_use = "a folder does nothing until it is registered"]
@@ -89,11 +88,11 @@ struct Rules {
 }
 
 impl Folder {
-    /// The folder at `path`. If it does not exist, [`Server::build`](crate::Server::build) fails.
+    /// Creates the resources of the folder at `path`. If it does not exist, [`Server::build`](crate::Server::build) fails.
     ///
-    /// A relative path is looked up from the working directory of the process, which for a server on standard input and output is the
-    /// client's choice: give a full path, such as one from the command line, or `concat!(env!("CARGO_MANIFEST_DIR"), "/docs")` while
-    /// you develop.
+    /// A relative path is resolved from the working directory of the process. For a server on standard input and output, the client chooses
+    /// this directory. Use a full path, such as one from the command line, or `concat!(env!("CARGO_MANIFEST_DIR"), "/docs")` while you
+    /// develop.
     #[track_caller]
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self {
@@ -111,8 +110,8 @@ impl Folder {
         }
     }
 
-    /// Sets what the URIs of the files begin with, such as `docs://`; a slash is added if it does not end with one. Default: `file:///`
-    /// and the name of the folder.
+    /// Sets the prefix of the URIs of the files, such as `docs://`. A slash is added if the prefix does not end with one. Default:
+    /// `file:///` and the name of the folder.
     ///
     /// ```
     /// use trueform::resource::Folder;
@@ -124,7 +123,7 @@ impl Folder {
         self
     }
 
-    /// Sets the description of the template, in words for the model. Default: that it is a file of the folder, and what `path` is.
+    /// Sets the description of the template, for the model. The default says that it is a file of the folder, and what `path` is.
     ///
     /// ```
     /// use trueform::resource::Folder;
@@ -136,8 +135,8 @@ impl Folder {
         self
     }
 
-    /// Hides the files and folders that `pattern` matches: by their name, or if it has a slash by their path below the folder. `*` stands
-    /// for any text without a slash, `**` for any text, `?` for one character.
+    /// Hides the files and folders that `pattern` matches. It is compared with their name or, if it has a slash, with their path below the
+    /// folder. `*` matches any text without a slash, `**` any text, `?` one character.
     ///
     /// ```no_run
     /// use trueform::resource::Folder;
@@ -149,7 +148,7 @@ impl Folder {
         self
     }
 
-    /// Sets whether files and folders are shown whose name begins with a dot. Default: no.
+    /// Sets whether files and folders whose name begins with a dot are shown. Default: no.
     ///
     /// ```
     /// use trueform::resource::Folder;
@@ -173,7 +172,7 @@ impl Folder {
         self
     }
 
-    /// Sets how many files are listed at most; 0 leaves the template alone. Default: [`DEFAULT_MAX_LISTED`].
+    /// Sets how many files are listed at most; with 0, only the template is listed. Default: [`DEFAULT_MAX_LISTED`].
     ///
     /// ```
     /// use trueform::resource::Folder;
@@ -185,7 +184,7 @@ impl Folder {
         self
     }
 
-    /// Sets how long clients may keep what they read. Default: they read it again each time.
+    /// Sets how long clients may cache the files. Default: not at all.
     ///
     /// ```
     /// use std::time::Duration;
@@ -290,7 +289,7 @@ struct Root {
 
 /// A file that is listed.
 struct Found {
-    /// Below the folder, with slashes.
+    /// The path below the folder, with slashes.
     path: String,
     size: u64,
 }
@@ -304,7 +303,7 @@ impl Root {
         }
     }
 
-    /// The first `most` files, in the order of their names. What cannot be looked at is left out.
+    /// Returns the first `most` files, in the order of their names. Files that cannot be accessed are left out.
     fn files(&self, most: usize) -> Vec<Found> {
         let mut found = Vec::new();
         let mut left = MAX_ENTRIES;
@@ -349,7 +348,7 @@ impl Root {
             };
             match fs::symlink_metadata(&own) {
                 Ok(metadata) if metadata.is_dir() => {
-                    // What is nested deeper is not listed; what stands beside it is.
+                    // Files that are nested deeper are not listed; their siblings are.
                     if depth > 0 && self.list(&own, &path, most, depth - 1, left, found) {
                         return true;
                     }
@@ -371,14 +370,14 @@ impl Root {
         *left == 0
     }
 
-    /// The path of `below`; `None` if it is not made of names alone, or is longer than [`MAX_PATH`].
+    /// Returns the path of `below`; `None` if it contains anything but names, or is longer than [`MAX_PATH`].
     fn join(&self, below: &str) -> Option<PathBuf> {
         if MAX_PATH < below.len() {
             return None;
         }
         let mut path = self.path.clone();
         for name in below.split('/') {
-            // Elsewhere these two are letters of names.
+            // On other systems, these two characters are allowed in names.
             let is_path = cfg!(windows) && name.contains(['\\', ':']);
             if is_path || matches!(name, "" | "." | "..") || name.contains('\0') {
                 return None;
@@ -388,9 +387,10 @@ impl Root {
         Some(path)
     }
 
-    /// The file `below` the root, with its path without links. `None` if there is no such file, it is hidden, or a link leads out.
+    /// Returns the file `below` the root, with its path without links. `None` if there is no such file, it is hidden, or a link leads out
+    /// of the folder.
     fn file(&self, below: &str) -> Option<(PathBuf, fs::Metadata)> {
-        // First, because it bounds the length of what the patterns are compared with.
+        // This comes first, because it limits the length of the path that the patterns are compared with.
         let own = self.join(below)?;
         if !self.rules.show(below) {
             return None;
@@ -406,7 +406,7 @@ impl Root {
         metadata.is_file().then_some((path, metadata))
     }
 
-    /// The content of the file `below` the root.
+    /// Reads the file `below` the root.
     fn read(&self, below: &str) -> ResourceOutcome {
         let (path, _) = self.file(below).ok_or_else(|| ToolError::not_found(""))?;
         let most = self.rules.max_file_size;
@@ -416,7 +416,7 @@ impl Root {
             ))
         };
         let failed = |error: io::Error| match error.kind() {
-            // It vanished meanwhile.
+            // It was deleted meanwhile.
             io::ErrorKind::NotFound => ToolError::not_found(""),
             _ => ToolError::internal(error),
         };
@@ -427,7 +427,8 @@ impl Root {
 }
 
 impl Rules {
-    /// The patterns that match no path: what they were meant to hide would be sent. And a limit that no file keeps to.
+    /// Returns problems for patterns that cannot match any path, because files that they should hide would be sent, and for a limit that no
+    /// file can meet.
     fn problems(&self) -> impl Iterator<Item = String> {
         let is_no_name = |name: &str| matches!(name, "" | "." | "..");
         let unusable = self.ignored.iter();
@@ -444,7 +445,7 @@ impl Rules {
         )
     }
 
-    /// Whether neither the file `path` nor a folder that it is in is hidden.
+    /// Returns whether neither the file `path` nor a folder that contains it is hidden.
     fn show(&self, path: &str) -> bool {
         let is_hidden = |name: &str| !self.shows_hidden && name.starts_with('.');
         let is_ignored = |pattern: &String| match pattern.contains('/') {
@@ -455,7 +456,7 @@ impl Rules {
     }
 }
 
-/// The media type that the name of a file stands for, such as `text/markdown` for one that ends with `.md`. `None` if it is not known.
+/// Returns the media type for the name of a file, such as `text/markdown` for a name that ends with `.md`. `None` if it is unknown.
 ///
 /// ```
 /// assert_eq!(trueform::resource::media_type("docs/start.md"), Some("text/markdown"));
@@ -468,7 +469,7 @@ pub fn media_type(path: &str) -> Option<&'static str> {
     media::of_extension(extension)
 }
 
-/// Text as text, all else as a blob (J-5).
+/// Returns text as text, everything else as a blob (J-5).
 pub(super) fn contents(bytes: Vec<u8>, media_type: Option<&str>) -> ResourceOutput {
     let may_be_text = media_type.is_none_or(media::is_text);
     let text = match may_be_text && !bytes.contains(&0) {

@@ -1,4 +1,4 @@
-//! What the two lists of resources hold.
+//! The items of the two lists of resources.
 
 use std::{fmt::Display, sync::Arc};
 
@@ -12,14 +12,14 @@ use super::{
 };
 use crate::feature::{caching::Caching, form::Forms, listing::Item};
 
-/// A resource with a URI of its own.
+/// A resource with its own URI.
 #[derive(Debug)]
 pub(crate) struct StaticResource {
     pub(super) shown: Resource,
     pub(super) reader: Arc<Reader>,
 }
 
-/// Resources whose URIs a template makes.
+/// The resources whose URIs match a template.
 #[derive(Debug)]
 pub(crate) struct TemplateResource {
     pub(super) shown: ResourceTemplate,
@@ -29,7 +29,7 @@ pub(crate) struct TemplateResource {
 
 #[cfg(feature = "testing")]
 impl StaticResource {
-    /// What the client must be able to do.
+    /// Returns the required capabilities of the client.
     pub(crate) fn needs(&self) -> crate::needs::RequiredCapabilities {
         self.reader.needs
     }
@@ -37,14 +37,14 @@ impl StaticResource {
 
 #[cfg(feature = "testing")]
 impl TemplateResource {
-    /// What the client must be able to do.
+    /// Returns the required capabilities of the client.
     pub(crate) fn needs(&self) -> crate::needs::RequiredCapabilities {
         self.reader.needs
     }
 }
 
 impl TemplateResource {
-    /// Whether anything suggests values for a variable.
+    /// Returns whether a variable has a completer.
     pub(super) fn completes(&self) -> bool {
         self.reader.completers.iter().any(Option::is_some)
     }

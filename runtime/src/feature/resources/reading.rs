@@ -1,4 +1,4 @@
-//! One resource or template behind its list, and one read of it.
+//! The code of one resource or template, and one read of it.
 
 use std::{
     fmt::{self, Display},
@@ -25,7 +25,7 @@ use crate::{
     needs::RequiredCapabilities,
 };
 
-/// JSON pointer to the URI in the params of the requests that name one.
+/// JSON pointer to the URI in the params of requests that have one.
 pub(super) const POINTER: &str = "/params/uri";
 
 pub(super) type ResourceOutcome = Result<ResourceOutput, ToolError>;
@@ -36,18 +36,18 @@ pub(super) enum Code {
     Dynamic(DynamicCode),
 }
 
-/// Code that takes the URI and the values of the variables as they are.
+/// Code that takes the URI and the unconverted values of the variables.
 pub(super) type DynamicCode =
     Arc<dyn Fn(&Context, &Reading) -> Step<ResourceOutcome> + Send + Sync>;
 
-/// What is read when a URI names it.
+/// What a read of a URI calls.
 pub(crate) struct Reader {
     /// The URI, or the template as it was written.
     pub(super) uri: Box<str>,
     pub(super) place: Place,
     pub(super) timeout: Option<Timeout>,
     pub(super) needs: RequiredCapabilities,
-    /// What its function asks clients for.
+    /// The forms that its function asks clients for.
     pub(super) forms: Forms,
     pub(super) caching: Caching,
     /// Whether some callers do not see everything.
@@ -56,7 +56,7 @@ pub(crate) struct Reader {
     pub(super) code: Code,
     /// The names of the variables of a template.
     pub(super) variables: Vec<Box<str>>,
-    /// What suggests values, for each variable.
+    /// The completers of the variables.
     pub(super) completers: Vec<Option<Completer>>,
     pub(super) reported: ReportedLosses,
 }
@@ -64,14 +64,14 @@ pub(crate) struct Reader {
 /// One read: what is called for `resources/read`.
 pub(crate) struct Reading {
     pub(super) reader: Arc<Reader>,
-    /// The URI that was asked for.
+    /// The requested URI.
     pub(super) uri: String,
-    /// Of the variables, in order.
+    /// The values of the variables, in order.
     pub(super) values: Vec<String>,
 }
 
 impl Reading {
-    /// The variables and their values.
+    /// Returns the variables and their values.
     pub(super) fn variables(&self) -> impl Iterator<Item = (&str, &str)> {
         let names = self.reader.variables.iter().map(|name| &**name);
         names.zip(self.values.iter().map(|value| &**value))
@@ -154,7 +154,7 @@ impl Callable for Reading {
 /// Longest URI that the error for an unknown one repeats, in bytes.
 const MAX_REPEATED_URI: usize = 2048;
 
-/// The error for a URI that nothing is found under, with it as `data.uri` (J-2, J-3). `message` is the author's.
+/// Returns the error for a URI without a resource, with the URI as `data.uri` (J-2, J-3). `message` is the author's text.
 #[cold]
 pub(super) fn not_found(revision: Revision, uri: &str, message: Option<&str>) -> ErrorObject {
     let found = format!("string of {} bytes", uri.len() + 2);

@@ -1,4 +1,4 @@
-//! The resources of a server: gathered, declared, listed, found, read.
+//! The resources of a server: collects, declares, lists, finds and reads them.
 
 use std::{
     borrow::Cow,
@@ -58,7 +58,7 @@ pub(crate) static TOPIC: &Topic = &TOPICS[0];
 pub(crate) struct Resources {
     resources: Listed<StaticResource>,
     templates: Listed<TemplateResource>,
-    /// Made again when the list of templates has changed.
+    /// Rebuilt when the list of templates has changed.
     matcher: RwLock<Arc<Matcher>>,
     options: CompileOptions,
     /// Whether some callers do not see everything.
@@ -73,7 +73,7 @@ struct GatheredResources {
 }
 
 impl Resources {
-    /// The resources of `set`; everything that is wrong with them is appended to `problems`.
+    /// Builds the resources of `set`. All their problems are appended to `problems`.
     pub(crate) fn build(
         set: ResourceSet,
         options: CompileOptions,
@@ -97,24 +97,24 @@ impl Resources {
         }
     }
 
-    /// The resources as they are now.
+    /// Returns the current resources.
     pub(crate) fn now(&self) -> Arc<Listing<StaticResource>> {
         self.resources.now()
     }
 
-    /// The templates as they are now.
+    /// Returns the current templates.
     pub(crate) fn templates_now(&self) -> Arc<Listing<TemplateResource>> {
         self.templates.now()
     }
 
-    /// Whether anything suggests values for a variable of a template.
+    /// Returns whether anything suggests values for a variable of a template.
     pub(crate) fn completes(&self) -> bool {
         let listing = self.templates_now();
         let mut entries = listing.entries().iter();
         entries.any(|entry| entry.item.completes())
     }
 
-    /// The variable `variable` of the template `template`, to be completed.
+    /// Returns the variable `variable` of the template `template`, for completion.
     ///
     /// # Errors
     /// -32602 if there is no such template or variable (L-3).
@@ -146,8 +146,8 @@ impl Resources {
         }
     }
 
-    /// What suggests values for the variable `at` of `template`. A list leaves out those that make the URI of a resource which a caller
-    /// with `sight` does not see; functions know the caller themselves.
+    /// Returns the completer of the variable `at` of `template`. A list leaves out values that result in the URI of a resource that a
+    /// caller with `sight` does not see. Functions can check the caller themselves.
     fn completer(
         &self,
         template: &TemplateResource,
@@ -165,10 +165,10 @@ impl Resources {
         })
     }
 
-    /// Adds those of `set`; `completes` says whether the server declared that it completes arguments.
+    /// Adds the resources of `set`; `completes` says whether the server declared that it completes arguments.
     ///
     /// # Errors
-    /// Everything that is wrong with them; then nothing is added.
+    /// All problems of the resources; then nothing is added.
     pub(crate) fn add(
         &self,
         mut set: ResourceSet,
@@ -203,7 +203,7 @@ impl Resources {
         if !problems.is_empty() {
             return Err(Error::registration(problems));
         }
-        // Templates are changed in here, so that either all are added or nothing.
+        // Templates are changed inside this closure, so that either everything is added or nothing.
         self.resources.change(|resources| {
             let before = resources.iter().map(|entry| &*entry.item);
             let mut problems = clashes(before, &gathered.resources);
@@ -225,17 +225,17 @@ impl Resources {
         Ok(())
     }
 
-    /// Removes the resource or template `uri`. Returns `false` if there is no such one.
+    /// Removes the resource or template `uri`. Returns `false` if it does not exist.
     pub(crate) fn remove(&self, uri: &str) -> bool {
         self.resources.remove(uri) || self.templates.remove(uri)
     }
 
-    /// Lists the resource or template `uri`, or hides it. Returns `false` if there is no such one, or if it was so already.
+    /// Lists the resource or template `uri`, or hides it. Returns `false` if it does not exist, or if nothing changed.
     pub(crate) fn enable(&self, uri: &str, enabled: bool) -> bool {
         self.resources.enable(uri, enabled) || self.templates.enable(uri, enabled)
     }
 
-    /// The URIs of what is listed, resources before templates.
+    /// Returns the URIs of the listed items, resources before templates.
     pub(crate) fn uris(&self) -> Vec<String> {
         let (resources, templates) = (self.now(), self.templates_now());
         let resources = resources
@@ -247,10 +247,10 @@ impl Resources {
         resources.chain(templates).collect()
     }
 
-    /// What is read for `uri`: the resource of that URI, else the most specific template that it has the form of.
+    /// Finds what is read for `uri`: the resource with that URI, otherwise the most specific template that matches it.
     ///
     /// # Errors
-    /// It is not a URI, there is no such resource, or a variable has no legal value.
+    /// It is not a URI, there is no such resource, or a variable has no valid value.
     fn find(
         &self,
         uri: &str,
@@ -264,7 +264,7 @@ impl Resources {
         if !is_uri(uri) {
             return Err(not_a_uri(uri));
         }
-        // One that is hidden is not found by way of a template either.
+        // A hidden resource is not found through a template either.
         if resources.has(uri) {
             return Err(not_found(revision, uri, None));
         }
@@ -305,7 +305,7 @@ impl Resources {
     /// Answers `resources/read`.
     ///
     /// # Errors
-    /// Nothing is found under the URI, or the client lacks a capability that the resource needs.
+    /// There is no resource with the URI, or the client lacks a capability that the resource needs.
     pub(crate) fn read(
         &self,
         mut params: Box<ReadResourceRequestParams>,
@@ -332,9 +332,9 @@ impl Resources {
         Ok(run(&reading, Context(exchange), (), conditions))
     }
 
-    /// Leaves in `uris`, which a client asks to hear of, those that it could read (J-8). No more are looked up than may be honoured.
-    /// Returns those that stay but are not sent: a template makes them, and they are hidden from the caller, who must not learn
-    /// which of them are there.
+    /// Keeps those of `uris`, whose changes a client asks for, that it could read (J-8). At most the number that may be honoured is looked
+    /// up. Returns those that are kept but whose changes are not sent: they match a template and are hidden from the caller, who must not
+    /// learn which of them exist.
     pub(crate) fn retain_found(
         &self,
         uris: &mut Vec<String>,
@@ -354,17 +354,17 @@ impl Resources {
         muted
     }
 
-    /// Whether `uri` is a URI, and a template that a caller with `sight` sees has its form, so that the caller could take it for a
-    /// resource.
+    /// Returns whether `uri` is a URI that matches a template that a caller with `sight` sees, so that the caller could assume that the
+    /// resource exists.
     fn may_be(&self, uri: &str, sight: Option<&Sight<'_>>) -> bool {
         let matcher = self.matcher();
         is_uri(uri) && matches!(matcher.find(uri, sight), Some((_, Ok(_))))
     }
 
-    /// Counts `uri` among the subscriptions of `session`, for `resources/subscribe` (J-7). Returns whether its changes are sent.
+    /// Adds `uri` to the subscriptions of `session`, for `resources/subscribe` (J-7). Returns whether its changes are sent.
     ///
     /// # Errors
-    /// Nothing is found under the URI, or there are too many subscriptions in the session or in `all`.
+    /// There is no resource with the URI, or there are too many subscriptions in the session or in `all`.
     pub(crate) fn subscribe(
         &self,
         session: &Session,
@@ -375,8 +375,8 @@ impl Resources {
     ) -> std::result::Result<bool, ErrorObject> {
         let is_sent = match self.find(uri, revision, sight) {
             Ok(_) => true,
-            // As in `retain_found`: what is hidden is answered as what is not there, and is not sent. It counts all the same, or the
-            // bounds would tell the two apart.
+            // As in `retain_found`: the answer is the same for a hidden resource and for one that does not exist, and no changes are sent.
+            // Both count, otherwise the limits would distinguish them.
             Err(_) if self.may_be(uri, sight) => false,
             Err(error) => return Err(error),
         };
@@ -462,7 +462,7 @@ fn gathered(
     all
 }
 
-/// The URIs of `added` that are taken.
+/// Returns problems for the URIs of `added` that exist already.
 fn clashes<'r>(
     before: impl Iterator<Item = &'r StaticResource>,
     added: &'r [StaticResource],
@@ -473,7 +473,8 @@ fn clashes<'r>(
     })
 }
 
-/// The templates of `added` that match what another one matches: which of them is meant would be a guess.
+/// Returns problems for the templates of `added` that match the same URIs as another template, so that the choice between them would be
+/// arbitrary.
 fn ambiguities<'r>(
     before: impl Iterator<Item = &'r TemplateResource>,
     added: &'r [TemplateResource],
@@ -490,7 +491,7 @@ fn ambiguities<'r>(
     })
 }
 
-/// A problem for each of `added` whose key an earlier one has.
+/// Returns a problem for each of `added` whose key an earlier item has.
 fn repeated<'r, T>(
     before: impl Iterator<Item = &'r T>,
     added: &'r [T],

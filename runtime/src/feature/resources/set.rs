@@ -1,11 +1,11 @@
-//! Sets of resources and templates, and what can be made one.
+//! Sets of resources and templates, and the types that convert into one.
 
 use std::sync::Arc;
 
 use super::{draft::ResourceDraft, spec::ResourceSpec};
 use crate::feature::{function::MethodReceiver, methods::ServerMethods};
 
-/// Resources and templates to be registered. Nothing here fails: building the server reports all problems.
+/// Resources and templates to be registered. These methods do not fail: building the server reports all problems.
 ///
 /// ```
 /// use trueform::{prelude::*, resource::ResourceSet};
@@ -31,7 +31,7 @@ macro_rules! resources {
     };
 }
 
-/// What [`Server::resources`](crate::Server::resources) takes.
+/// A value that [`Server::resources`](crate::Server::resources) accepts.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no resources",
     label = "no resources",
@@ -39,22 +39,22 @@ macro_rules! resources {
             `resource::Folder` do"
 )]
 pub trait IntoResources {
-    /// The resources and templates.
+    /// Converts the value into resources and templates.
     fn into_resources(self) -> ResourceSet;
 }
 
-/// What `#[resource]` makes of a function, under the function's name.
+/// What `#[resource]` generates for a function, under the function's name.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a resource",
     label = "not marked `#[resource]`"
 )]
 pub trait ResourceFunction {
-    /// The resource or template.
+    /// Returns the resource or template.
     fn spec() -> ResourceSpec;
 }
 
 impl ResourceSet {
-    /// No resources.
+    /// Creates an empty set.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -63,7 +63,7 @@ impl ResourceSet {
     #[doc(hidden)]
     #[must_use]
     pub fn from_specs(specs: Vec<ResourceSpec>) -> Self {
-        // Functions have no value; their code never asks for one.
+        // Functions have no receiver; their code never asks for one.
         Self::with_receiver(specs, &(Arc::new(()) as MethodReceiver))
     }
 
@@ -72,17 +72,17 @@ impl ResourceSet {
         Self(drafts.collect())
     }
 
-    /// The URIs of the resources and templates, in order.
+    /// Returns the URIs of the resources and templates, in order.
     pub fn uris(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|draft| &*draft.shown.uri)
     }
 
-    /// The names of the resources and templates, in order. Names need not differ.
+    /// Returns the names of the resources and templates, in order. Names need not be unique.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|draft| &*draft.shown.name)
     }
 
-    /// Adds those of `other`, after those that are here.
+    /// Adds the resources of `other`, after the existing ones.
     pub fn extend(&mut self, other: impl IntoResources) {
         self.0.extend(other.into_resources().0);
     }
@@ -100,7 +100,7 @@ impl<S: ServerMethods> IntoResources for S {
     }
 }
 
-/// Resources over a value that others hold too.
+/// Resources of a value that is also used elsewhere.
 impl<S: ServerMethods> IntoResources for Arc<S> {
     fn into_resources(self) -> ResourceSet {
         ResourceSet::with_receiver(S::resources(), &(self as MethodReceiver))

@@ -1,4 +1,4 @@
-//! The builder that expansions call: what is known of a resource or template before it is registered.
+//! The builder that expansions call: the data of a resource or template before it is registered.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::feature::{
     offered::{OfferedFacts, facts_methods},
 };
 
-/// A resource or template in the making.
+/// A resource or template that is being built.
 pub struct ResourceSpec {
     facts: OfferedFacts,
     uri: &'static str,
@@ -31,7 +31,7 @@ pub struct ResourceSpec {
 
 facts_methods!(ResourceSpec);
 
-/// Begins a resource, or a template if `uri` has a `{`: the function `function` of `file`.
+/// Begins a resource, or a template if `uri` has a `{`, for the function `function` of `file`.
 #[must_use]
 pub fn resource(
     uri: &'static str,
@@ -56,7 +56,7 @@ pub fn resource(
 }
 
 impl ResourceSpec {
-    /// Sets what suggests values for the variable `name`.
+    /// Sets the completer of the variable `name`.
     #[must_use]
     pub fn complete(mut self, name: &'static str, completer: Completer) -> Self {
         self.completers.push((name, completer));
@@ -84,13 +84,13 @@ impl ResourceSpec {
         self
     }
 
-    /// Says that the content is meant for users.
+    /// Marks the content as meant for users.
     #[must_use]
     pub fn audience_user(self) -> Self {
         self.audience(Role::User)
     }
 
-    /// Says that the content is meant for the model.
+    /// Marks the content as meant for the model.
     #[must_use]
     pub fn audience_assistant(self) -> Self {
         self.audience(Role::Assistant)
@@ -117,28 +117,28 @@ impl ResourceSpec {
         self
     }
 
-    /// Sets how long the content counts as fresh, in milliseconds.
+    /// Sets how long the content may be cached, in milliseconds.
     #[must_use]
     pub fn ttl(mut self, milliseconds: u64) -> Self {
         self.ttl = Duration::from_millis(milliseconds);
         self
     }
 
-    /// Lets all share a cached copy.
+    /// Allows all callers to share a cached copy.
     #[must_use]
     pub fn public(mut self) -> Self {
         self.is_public = true;
         self
     }
 
-    /// Marks the values of the variables as paths that stay below a folder. Those of the scheme `file` are held to it anyway.
+    /// Marks the values of the variables as paths that stay below a folder. This always applies to the scheme `file`.
     #[must_use]
     pub fn file_like(mut self) -> Self {
         self.is_file_like = true;
         self
     }
 
-    /// The resource before the server is built; `receiver` is the value whose method it is.
+    /// Returns the resource before the server is built; `receiver` is the value whose method it is.
     pub(super) fn draft(mut self, receiver: &MethodReceiver) -> ResourceDraft {
         let mut input = std::mem::take(&mut self.facts.input).finish();
         let shown = Shown {

@@ -1,8 +1,7 @@
-//! URI templates of RFC 6570, as far as resources use them: literal text, `{name}`, `{+name}`, `{/name}`, and lists of names.
+//! URI templates of RFC 6570, in the subset that resources use: literal text, `{name}`, `{+name}`, `{/name}`, and lists of names.
 //!
-//! A template is a series of parts, each literal text or a variable. It has at most one variable that may hold a slash,
-//! and text between any two variables, so that matching needs no backtracking: each byte of a URI is looked at a bounded
-//! number of times.
+//! A template is a series of parts, each either literal text or a variable. At most one variable may contain a slash, and there is text
+//! between any two variables. So matching needs no backtracking: each byte of a URI is read a bounded number of times.
 
 use std::{borrow::Cow, fmt, ops::Range};
 
@@ -12,10 +11,10 @@ use trueform_schema::conform::is_uri;
 /// A parsed template.
 #[derive(Clone, Debug)]
 pub(crate) struct Template {
-    /// Before the first variable; all of a template without one.
+    /// The text before the first variable; the whole template if it has no variable.
     prefix: Box<str>,
     variables: Vec<Variable>,
-    /// The index of the variable that may hold slashes.
+    /// The index of the variable that may contain slashes.
     reserved: Option<usize>,
     is_file_like: bool,
 }
@@ -24,7 +23,7 @@ pub(crate) struct Template {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Variable {
     name: Box<str>,
-    /// Up to the next variable or the end.
+    /// The text up to the next variable or the end.
     after: Box<str>,
 }
 
@@ -39,17 +38,17 @@ enum Operator {
     Path,
 }
 
-/// Why a URI that has the form of a template has no values for its variables.
+/// Why a URI that matches a template has no valid values for its variables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mismatch<'t> {
-    /// The value has a `%` without two hexadecimal digits after it, or is not UTF-8 once it is decoded.
+    /// The value has a `%` without two hexadecimal digits after it, or is not UTF-8 after decoding.
     Escape(&'t str),
-    /// The value leaves the folder that it is relative to, or could: it has a segment `..` or `.`, an encoded slash, a
-    /// backslash, a NUL, or it is an absolute path.
+    /// The value leaves the folder that it is relative to, or could leave it: it has a segment `..` or `.`, an encoded slash, a backslash,
+    /// a NUL, or it is an absolute path.
     Traversal(&'t str),
 }
 
-/// What ends a value that may not hold slashes.
+/// Returns whether `byte` ends a value that may not contain slashes.
 const fn ends_segment(byte: u8) -> bool {
     matches!(byte, b'/' | b'?' | b'#')
 }
@@ -58,7 +57,7 @@ impl Template {
     /// Parses `text`.
     ///
     /// # Errors
-    /// What is wrong with it: a sentence without its subject.
+    /// The problem, as a sentence without its subject.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let mut this = Self {
             prefix: Box::default(),
@@ -95,14 +94,14 @@ impl Template {
         }
     }
 
-    /// The same template, whose values may not leave the folder that they are relative to.
+    /// Marks the template: its values may not leave the folder that they are relative to.
     #[must_use]
     pub(crate) fn file_like(mut self) -> Self {
         self.is_file_like = true;
         self
     }
 
-    /// Adds what stands between braces. `literal` is the text before it, and becomes that after it.
+    /// Adds the expression between braces. `literal` is the text before it, and becomes the text after it.
     fn push_expression(&mut self, inner: &str, literal: &mut String) -> Result<(), String> {
         let (operator, names) = match inner.as_bytes().first() {
             Some(b'+') => (Operator::Reserved, &inner[1..]),
@@ -178,25 +177,25 @@ impl Template {
         }
     }
 
-    /// The literal text before the first variable.
+    /// Returns the literal text before the first variable.
     pub(crate) fn prefix(&self) -> &str {
         &self.prefix
     }
 
-    /// Whether a byte of `value` stands after a variable, too.
+    /// Returns whether a byte of `value` also occurs in the text after a variable.
     #[cfg(feature = "testing")]
     pub(crate) fn has_in_literals(&self, value: &str) -> bool {
         let mut literals = self.variables.iter().flat_map(|one| one.after.bytes());
         literals.any(|byte| value.as_bytes().contains(&byte))
     }
 
-    /// The names of the variables, in order.
+    /// Returns the names of the variables, in order.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         self.variables.iter().map(|variable| &*variable.name)
     }
 
-    /// How specific the template is: of two keys the smaller one belongs to the more specific template. At the first place where
-    /// two templates differ, literal text comes before `{name}`, that before `{+name}`, and the longer template before the
+    /// Returns a key for how specific the template is: the smaller of two keys belongs to the more specific template. At the first place
+    /// where two templates differ, literal text comes before `{name}`, `{name}` before `{+name}`, and the longer template before the
     /// shorter one.
     pub(crate) fn specificity(&self) -> Vec<u8> {
         const LITERAL: u8 = 0;
@@ -216,7 +215,7 @@ impl Template {
         key
     }
 
-    /// The template without the names of its variables: templates with one form match the same URIs.
+    /// Returns the template without the names of its variables: templates with the same form match the same URIs.
     pub(crate) fn form(&self) -> String {
         let mut form = self.prefix.to_string();
         for (at, variable) in self.variables.iter().enumerate() {
@@ -230,12 +229,11 @@ impl Template {
         form
     }
 
-    /// The decoded values of the variables in `uri`, in order; `None` if it does not have the form of the template. Each value has
-    /// at least one character. Text between two variables is looked for from the outside in: with `{a}-{b}`, `x-y-z`
-    /// gives `a` the value `x`.
+    /// Returns the decoded values of the variables in `uri`, in order; `None` if `uri` does not match the template. Each value has at least
+    /// one character. Text between two variables is searched from the outside in: with `{a}-{b}` and `x-y-z`, the value of `a` is `x`.
     ///
     /// # Errors
-    /// The form is right, but a value cannot be decoded or leaves its folder.
+    /// The URI matches, but a value cannot be decoded or leaves its folder.
     pub(crate) fn values<'u>(
         &self,
         uri: &'u str,
@@ -256,7 +254,7 @@ impl Template {
         )
     }
 
-    /// Where the values of the variables are in `uri`.
+    /// Returns the ranges of the values of the variables in `uri`.
     fn places(&self, uri: &str) -> Option<Vec<Range<usize>>> {
         let text = uri.as_bytes();
         if !uri.starts_with(&*self.prefix) {
@@ -266,7 +264,7 @@ impl Template {
         let Some(last) = self.variables.len().checked_sub(1) else {
             return (text.len() == start).then(Vec::new);
         };
-        // First, because it costs least: many templates may have the same beginning.
+        // This is first because it is the cheapest check: many templates may have the same prefix.
         let suffix = self.variables[last].after.as_bytes();
         let is_split =
             !suffix.is_empty() && is_in_escape(text, text.len().saturating_sub(suffix.len()));
@@ -274,7 +272,7 @@ impl Template {
             return None;
         }
         let mut places = vec![0..0; self.variables.len()];
-        // From the front to the variable that takes what is left: that with slashes, or the last one.
+        // From the front to the variable that takes the rest: the one with slashes, or the last one.
         let pivot = self.reserved.unwrap_or(last);
         let mut segment = start..segment_end(text, start);
         for (at, place) in places.iter_mut().enumerate().take(pivot) {
@@ -313,12 +311,12 @@ impl Template {
         is_whole.then_some(places)
     }
 
-    /// The URI with `value` for each variable, encoded as the template asks.
+    /// Returns the URI with `value` for each variable, encoded as the template requires.
     fn expanded_with<'v>(&self, mut value: impl FnMut(usize) -> Cow<'v, str>) -> String {
         self.joined(|at, uri| encode(&value(at), Some(at) == self.reserved, uri))
     }
 
-    /// The literal text, and between it what `push` appends for each variable.
+    /// Joins the literal text and what `push` appends for each variable.
     fn joined(&self, mut push: impl FnMut(usize, &mut String)) -> String {
         let mut uri = self.prefix.to_string();
         for (at, variable) in self.variables.iter().enumerate() {
@@ -328,7 +326,7 @@ impl Template {
         uri
     }
 
-    /// As [`expanded`](Self::expanded), but of the reserved characters in the value of `{+name}` only `/` stays.
+    /// Like [`expanded`](Self::expanded), but of the reserved characters in the value of `{+name}`, only `/` is not encoded.
     pub(super) fn expanded_strictly(&self, values: &[&str]) -> String {
         self.joined(|at, uri| {
             let is_reserved = Some(at) == self.reserved;
@@ -341,19 +339,19 @@ impl Template {
         })
     }
 
-    /// The URI with `values` for the variables, in order. Unlike RFC 6570 a `%` in the value of `{+name}` is encoded too, so that
-    /// matching gives the value back.
+    /// Returns the URI with `values` for the variables, in order. Unlike in RFC 6570, a `%` in the value of `{+name}` is encoded too, so
+    /// that matching returns the same value.
     pub(crate) fn expanded(&self, values: &[&str]) -> String {
         self.expanded_with(|at| values[at].into())
     }
 }
 
-/// Whether the byte at `at` is one of the two digits of an escape: the `B` in `%7B` is not the letter of a template.
+/// Returns whether the byte at `at` is one of the two digits of an escape: the `B` in `%7B` does not match a letter of a template.
 fn is_in_escape(text: &[u8], at: usize) -> bool {
     (1..=2).any(|back| at.checked_sub(back).is_some_and(|at| text[at] == b'%'))
 }
 
-/// Where the first `part` in `range` of `text` begins, outside of escapes.
+/// Returns the position of the first `part` in `range` of `text`, outside of escapes.
 fn first_of(part: &[u8], text: &[u8], range: Range<usize>) -> Option<usize> {
     let mut from = range.start;
     loop {
@@ -365,7 +363,7 @@ fn first_of(part: &[u8], text: &[u8], range: Range<usize>) -> Option<usize> {
     }
 }
 
-/// Where the last `part` in `range` of `text` begins, outside of escapes.
+/// Returns the position of the last `part` in `range` of `text`, outside of escapes.
 fn last_of(part: &[u8], text: &[u8], range: Range<usize>) -> Option<usize> {
     let mut until = range.end;
     loop {
@@ -392,7 +390,7 @@ impl fmt::Display for Mismatch<'_> {
     }
 }
 
-/// Appends `text` to `literal`. What is outside of ASCII is encoded, as RFC 6570 has it.
+/// Appends `text` to `literal`. Characters outside of ASCII are encoded, as RFC 6570 requires.
 fn push_literal(literal: &mut String, text: &str) -> Result<(), String> {
     if text.contains(char::is_whitespace) {
         return Err("has white space".to_owned());
@@ -416,19 +414,19 @@ fn is_name(name: &str) -> bool {
     })
 }
 
-/// Where the segment ends that `text` has at `start`.
+/// Returns the end of the segment at `start` in `text`.
 fn segment_end(text: &[u8], start: usize) -> usize {
     let found = memchr3(b'/', b'?', b'#', text.get(start..).unwrap_or_default());
     found.map_or(text.len(), |at| start + at)
 }
 
-/// Where the last segment of `text` begins.
+/// Returns the start of the last segment of `text`.
 fn segment_begin(text: &[u8]) -> usize {
     let found = text.iter().rposition(|byte| ends_segment(*byte));
     found.map_or(0, |at| at + 1)
 }
 
-/// `raw` with its percent-encoded bytes decoded; `None` if an escape is malformed or the bytes are not UTF-8.
+/// Returns `raw` with its percent-encoded bytes decoded; `None` if an escape is malformed or the bytes are not UTF-8.
 fn decoded(raw: &str) -> Option<Cow<'_, str>> {
     let Some(first) = memchr::memchr(b'%', raw.as_bytes()) else {
         return Some(Cow::Borrowed(raw));
@@ -457,7 +455,7 @@ pub(super) fn digit(byte: u8) -> Option<u8> {
     char::from(byte).to_digit(16).map(|digit| digit as u8)
 }
 
-/// Whether `value`, which was written as `raw`, could lead out of the folder that it is relative to, on any system.
+/// Returns whether `value`, which was written as `raw`, could lead out of the folder that it is relative to, on any operating system.
 fn leaves_folder(raw: &str, value: &str) -> bool {
     let has_drive = matches!(value.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic());
     let has_encoded_slash = || {
@@ -473,7 +471,7 @@ fn leaves_folder(raw: &str, value: &str) -> bool {
         || has_encoded_slash()
 }
 
-/// Appends `value` to `uri`, encoded: all but unreserved characters, and reserved ones if `keeps_reserved`.
+/// Appends `value` to `uri`, encoded: all except unreserved characters and, if `keeps_reserved`, reserved ones.
 pub(super) fn encode(value: &str, keeps_reserved: bool, uri: &mut String) {
     const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
     for byte in value.bytes() {

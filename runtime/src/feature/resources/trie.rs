@@ -1,5 +1,5 @@
 //! Finds the templates that may match a URI: one trie of the literal text that templates begin with. The cost of a look-up
-//! follows the length of the URI and the number of templates whose literal beginning it has.
+//! depends on the length of the URI and the number of templates whose literal prefix it has.
 
 /// The indices of templates by the literal text that they begin with.
 #[derive(Debug)]
@@ -10,11 +10,11 @@ pub(crate) struct Trie {
 
 #[derive(Debug, Default)]
 struct Node {
-    /// In the order of the first bytes of their texts, which differ.
+    /// In the order of the first bytes of their texts, which are all different.
     children: Vec<Edge>,
-    /// What begins with the text that leads here, and then has a variable.
+    /// The templates whose text before the first variable leads to this node.
     found: Vec<usize>,
-    /// The closest node above that has found something.
+    /// The closest node above with templates.
     above: Option<usize>,
 }
 
@@ -26,7 +26,7 @@ struct Edge {
 }
 
 impl Node {
-    /// The index of the edge whose text begins with `first`.
+    /// Returns the index of the edge whose text begins with `first`.
     ///
     /// # Errors
     /// The index at which such an edge would be inserted.
@@ -37,7 +37,7 @@ impl Node {
 }
 
 impl Trie {
-    /// The trie of `prefixes`, by index.
+    /// Builds the trie of `prefixes`, by index.
     pub(crate) fn new<'p>(prefixes: impl IntoIterator<Item = &'p str>) -> Self {
         let mut this = Self {
             nodes: vec![Node::default()],
@@ -50,7 +50,7 @@ impl Trie {
         this
     }
 
-    /// The node that `prefix` leads to, which is made if it is not there.
+    /// Returns the node for `prefix`, and creates it if it does not exist.
     fn node_for(&mut self, prefix: &[u8]) -> usize {
         let (mut node, mut rest) = (0, prefix);
         while let Some(&first) = rest.first() {
@@ -73,7 +73,7 @@ impl Trie {
                 .take_while(|(a, b)| a == b)
                 .count();
             if common < edge.text.len() {
-                // A new node where they part.
+                // A new node where the texts diverge.
                 let lower = Edge {
                     text: edge.text[common..].into(),
                     to: edge.to,
@@ -93,7 +93,7 @@ impl Trie {
         node
     }
 
-    /// Sets `above` for all nodes. Without recursion: authors may have many templates, each longer than the other.
+    /// Sets `above` for all nodes. Without recursion: authors may have many templates, each longer than the one before.
     fn link(&mut self, root: usize, above: Option<usize>) {
         let mut waiting = vec![(root, above)];
         while let Some((at, above)) = waiting.pop() {
@@ -107,7 +107,7 @@ impl Trie {
         }
     }
 
-    /// The indices of the templates whose literal beginning `uri` has, those with the longest one first, else in order.
+    /// Returns the indices of the templates whose literal prefix `uri` has, longest prefix first, otherwise in order.
     pub(crate) fn candidates(&self, uri: &str) -> impl Iterator<Item = usize> {
         let (mut at, mut rest) = (0, uri.as_bytes());
         while let Some(first) = rest.first()
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(Trie::new([]).candidates("x").count(), 0);
     }
 
-    /// Each longer than the other: neither building nor dropping recurses.
+    /// Each prefix is longer than the one before: neither building nor dropping recurses.
     #[test]
     fn a_deep_trie() {
         let long = "x".repeat(5000);

@@ -1,4 +1,4 @@
-//! Templates that authors expand, to name the URIs of their resources in links.
+//! Templates that authors expand to get the URIs of their resources for links.
 
 use std::{error::Error, fmt, fmt::Display, str::FromStr};
 
@@ -6,12 +6,12 @@ use trueform_schema::conform::is_uri;
 
 use super::template::Template;
 
-/// A URI template, as `#[resource]` takes it, which makes URIs of values: the inverse of what a read does with a URI.
+/// A URI template with the syntax of `#[resource]`, which creates URIs from values: the inverse of a read.
 ///
-/// The expressions are those of [`resource`](mod@crate::resource#templates). Values are encoded as RFC 6570 says: in `{name}` all but
-/// letters, digits, `-`, `.`, `_` and `~`; in `{+path}` the reserved characters stay too. There are two differences, both so that the
-/// URI gives the value back: a `%` in the value of `{+path}` is encoded, and where the value of `{+path}` would make no URI, all
-/// reserved characters but `/` are encoded.
+/// The expressions are those of [`resource`](mod@crate::resource#templates). Values are encoded as RFC 6570 requires: in `{name}`,
+/// everything except letters, digits, `-`, `.`, `_` and `~` is encoded; in `{+path}`, reserved characters are not encoded either. There are
+/// two differences, so that a read of the URI returns the same value: a `%` in the value of `{+path}` is encoded; and if the result with
+/// `{+path}` would not be a valid URI, all reserved characters except `/` are encoded.
 ///
 /// ```
 /// use trueform::{prelude::*, resource::UriTemplate, schema::ResourceLink};
@@ -46,7 +46,7 @@ impl UriTemplate {
     /// Parses `text`.
     ///
     /// # Errors
-    /// It is not a template, or not one that resources can have.
+    /// The text is not a template, or resources do not support it.
     pub fn parse(text: &str) -> Result<Self, UriTemplateError> {
         match Template::parse(text) {
             Ok(template) => Ok(Self(template)),
@@ -54,16 +54,16 @@ impl UriTemplate {
         }
     }
 
-    /// The names of the variables, in order.
+    /// Returns the names of the variables, in order.
     pub fn variables(&self) -> impl Iterator<Item = &str> {
         self.0.names()
     }
 
-    /// The URI in which each variable has its value: a read of the URI gives the function exactly these values.
+    /// Returns the URI in which each variable has its value: a read of the URI passes exactly these values to the function.
     ///
     /// # Errors
-    /// A variable has no value or two, a name is not that of a variable, or a read would not give a value back: it is empty, it
-    /// has the text that stands between two variables, or it leaves its folder where the scheme is `file`.
+    /// A variable has no value or two, a name is not the name of a variable, or a read would not return the same value: the value is empty,
+    /// contains the text between two variables, or leaves its folder with the scheme `file`.
     pub fn expand<N: AsRef<str>, V: Display>(
         &self,
         values: impl IntoIterator<Item = (N, V)>,
@@ -101,8 +101,8 @@ impl UriTemplate {
         }
     }
 
-    /// The values of the variables in `uri`, in order, percent-decoded; `None` if it does not have the form of the template, or a
-    /// value has a malformed escape, is not UTF-8, or leaves its folder where the scheme is `file`.
+    /// Returns the values of the variables in `uri`, in order, percent-decoded; `None` if `uri` does not match the template, or a value has
+    /// a malformed escape, is not UTF-8, or leaves its folder with the scheme `file`.
     #[must_use]
     pub fn values(&self, uri: &str) -> Option<Vec<String>> {
         let values = self.0.values(uri)?.ok()?;
@@ -118,7 +118,7 @@ impl FromStr for UriTemplate {
     }
 }
 
-/// Why a text is not a template, or values make no URI. `Display` says what is wrong.
+/// Why a text is not a template, or values do not result in a URI. `Display` describes the problem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UriTemplateError(String);
 
@@ -140,7 +140,7 @@ mod tests {
         UriTemplate::parse(text).unwrap()
     }
 
-    // J-9: the examples of RFC 6570, section 3.2, as far as resources use them, and the two differences.
+    // J-9: the examples of RFC 6570, section 3.2, in the subset that resources use, and the two differences.
     #[test]
     fn encodings() {
         for (text, values, uri) in [
@@ -166,7 +166,7 @@ mod tests {
             ("x:{a}", &[("a", "a/b?c#d[e]")], "x:a%2Fb%3Fc%23d%5Be%5D"),
             ("x:{a}", &[("a", "é€")], "x:%C3%A9%E2%82%AC"),
             ("x:{a}", &[("a", "-._~aZ09")], "x:-._~aZ09"),
-            // RFC 6570 leaves the escape alone; then it would be the value `/`.
+            // RFC 6570 keeps the escape; then a read would return the value `/`.
             ("x:{+path}", &[("path", "%2F")], "x:%252F"),
             // Two fragments, and brackets in a path, are not a URI.
             (
@@ -175,7 +175,7 @@ mod tests {
                 "x:/C%23/F%23/%5Ba%5D.txt",
             ),
             ("x:/{+path}", &[("path", "C/a?b=c")], "x:/C/a?b=c"),
-            // It would be `//` and an authority.
+            // Otherwise it would be `//` and an authority.
             ("x:{+path}", &[("path", "//[")], "x://%5B"),
         ] {
             let expanded = template(text).expand(values.iter().copied());
@@ -219,7 +219,7 @@ mod tests {
     }
 
     proptest! {
-        // J-9: what is expanded is a URI, and matching gives the values back.
+        // J-9: an expanded text is a URI, and matching returns the values.
         #[test]
         fn matching_is_the_inverse(
             text in prop::sample::select(vec![
@@ -236,7 +236,7 @@ mod tests {
                     prop_assert!(is_uri(&uri), "{}", uri);
                     prop_assert_eq!(template.values(&uri), Some(values[..names.len()].to_vec()));
                 }
-                // One variable alone has any value.
+                // A single variable may have any value.
                 Err(error) => prop_assert!(!["x:{a}", "x:/{+a}"].contains(&text), "{}: {}", text, error),
             }
         }

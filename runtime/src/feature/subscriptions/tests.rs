@@ -37,8 +37,7 @@ fn waiting(session: &Session) -> Vec<String> {
         .collect()
 }
 
-// J-7: 10,000 subscribers that do not read. A storm of updates leaves one message for each of them, and those who did not ask hear
-// nothing.
+// J-7: 10,000 subscribers that do not read. Many updates leave one message for each of them, and the others are not notified.
 #[test]
 fn many_subscribers_of_one_resource() {
     const STORM: usize = 5;
@@ -49,7 +48,7 @@ fn many_subscribers_of_one_resource() {
     let others: Vec<_> = (0..PEERS)
         .map(|_| subscribed(&subscriptions, "x:other"))
         .collect();
-    // One of them is somewhere else meanwhile.
+    // One of them unsubscribes meanwhile.
     subscriptions.unwatch(&subscribers[7], "x:one");
     for _ in 0..STORM {
         subscriptions.notify_updated("x:one");
@@ -64,16 +63,16 @@ fn many_subscribers_of_one_resource() {
         assert_eq!(waiting(session), expected, "subscriber {at}");
     }
     assert!(others.iter().all(|session| session.outbox.is_empty()));
-    // What was read is reported anew.
+    // After a read, a change is reported again.
     subscriptions.notify_updated("x:one");
     assert_eq!(waiting(&subscribers[0]), [updated]);
-    // A session that has ended hears nothing, though it may be subscribed still.
+    // A session that has ended is not notified, although it may still be subscribed.
     subscribers[1].close();
     subscriptions.notify_updated("x:one");
     assert_eq!(waiting(&subscribers[1]), [updated], "of the time before");
 }
 
-// J-7: an update of a resource looks at its subscribers alone, each once, however many others there are.
+// J-7: an update of a resource visits only its subscribers, each once, however many others exist.
 #[test]
 fn a_storm_looks_at_nobody_else() {
     const STORM: usize = 1_000;
@@ -93,7 +92,7 @@ fn a_storm_looks_at_nobody_else() {
     drop(others);
 }
 
-/// A server with a resource of a long URI, and `count` streams of 2026-07-28 that hear of it.
+/// A server with a resource with a long URI, and `count` streams of 2026-07-28 that subscribe to it.
 async fn listening(count: usize, uri: &str) -> (crate::Service, Vec<Client>) {
     let news = DynamicResource::new(uri, "news").handler(|_context| async { "none yet" });
     let service = Server::new("news", "1").resources(news);
@@ -120,8 +119,8 @@ async fn listening(count: usize, uri: &str) -> (crate::Service, Vec<Client>) {
     (service, links)
 }
 
-// J-7, U-4: 10,000 streams that do not read. An update looks at each once. After a storm one message waits for each, and all of them
-// share the URI: what waits takes the same room however long it is.
+// J-7, U-4: 10,000 streams that do not read. An update visits each once. After many updates, one message waits for each stream, and all
+// messages share the URI: the memory does not depend on its length.
 #[tokio::test]
 async fn many_streams_of_one_resource() {
     const STORM: usize = 20;
@@ -135,7 +134,7 @@ async fn many_streams_of_one_resource() {
     // Nothing is written meanwhile: this thread does all the work.
     let visits = visits(|| (0..STORM).for_each(|_| subscriptions.notify_updated(&uri)));
     assert_eq!(visits, STORM * PEERS);
-    // Once in the queue and once in the set of what waits.
+    // Once in the queue and once in the set of waiting messages.
     assert_eq!(Arc::strong_count(&before) - kept, 2 * PEERS);
     let mut subscribers = HashSet::new();
     for (at, link) in links.iter().enumerate() {
@@ -158,7 +157,7 @@ async fn many_streams_of_one_resource() {
     }
 }
 
-// J-7: whether something waits already is found at once, whatever else waits.
+// J-7: the check whether a message waits already takes constant time, whatever else waits.
 #[test]
 fn a_storm_of_many_resources() {
     let subscriptions = Subscriptions::new();

@@ -1,4 +1,4 @@
-//! Who asked for the changes of which resource, by URI: an update looks at nobody else.
+//! The watchers of each resource, by URI: an update visits no others.
 
 use std::{
     collections::HashMap,
@@ -10,7 +10,7 @@ use crate::{exchange::Exchange, peer::Session};
 /// How many entries there may be before those whose peers have gone are looked for.
 const FIRST_SWEEP: usize = 64;
 
-/// The watchers of each resource. An entry may outlive what it stands for: who uses it looks.
+/// The watchers of each resource. An entry may outlive its peer, so users of an entry check this.
 #[derive(Debug, Default)]
 pub(super) struct Watchers(Mutex<Table>);
 
@@ -24,13 +24,13 @@ struct Table {
 /// A peer that asked for the changes of a resource.
 #[derive(Debug)]
 pub(super) enum Watcher {
-    /// Until 2025-11-25.
+    /// A session, until 2025-11-25.
     Session(Weak<Session>),
     /// A stream of `subscriptions/listen`.
     Stream(Weak<Exchange>),
 }
 
-/// A watcher that is still there.
+/// A watcher that still exists.
 #[derive(Debug)]
 pub(super) enum Watching {
     Session(Arc<Session>),
@@ -38,7 +38,7 @@ pub(super) enum Watching {
 }
 
 impl Watcher {
-    /// Distinguishes it from all others: what is known by it keeps its address taken.
+    /// Returns the address, which distinguishes it from all others: the weak reference keeps the address in use.
     fn address(&self) -> usize {
         match self {
             Self::Session(session) => session.as_ptr().addr(),
@@ -66,7 +66,7 @@ impl Watcher {
 }
 
 impl Watchers {
-    /// Adds `watcher` to those of `uri`, once.
+    /// Adds `watcher` to the watchers of `uri`, once.
     pub(super) fn add(&self, uri: &str, watcher: Watcher) {
         let mut table = self.lock();
         if table.entries >= table.sweep_at {
@@ -81,7 +81,7 @@ impl Watchers {
         }
     }
 
-    /// Removes `session` from those of `uri`.
+    /// Removes `session` from the watchers of `uri`.
     pub(super) fn remove(&self, uri: &str, session: &Arc<Session>) {
         let mut table = self.lock();
         let Some(of_uri) = table.by_uri.get_mut(uri) else {
@@ -94,7 +94,7 @@ impl Watchers {
         table.entries -= usize::from(removed.is_some());
     }
 
-    /// The watchers of `uri` that are still there, and the URI as all of their messages share it.
+    /// Returns the existing watchers of `uri`, and the URI that all their messages share.
     pub(super) fn of(&self, uri: &str) -> Option<(Arc<str>, Vec<Watching>)> {
         let table = self.lock();
         let (uri, of_uri) = table.by_uri.get_key_value(uri)?;
@@ -103,13 +103,13 @@ impl Watchers {
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
-        // Nothing that can panic runs under the lock.
+        // No code that can panic runs under the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Table {
-    /// Removes the entries whose peers have gone. The next time is when there are twice as many as are left.
+    /// Removes the entries whose peers have gone. The next sweep is when there are twice as many entries as remain.
     fn sweep(&mut self) {
         self.by_uri.retain(|_, of_uri| {
             of_uri.retain(|_, watcher| watcher.is_there());
@@ -140,12 +140,12 @@ pub(super) mod tests {
         static VISITS: Cell<usize> = const { Cell::new(0) };
     }
 
-    /// Counts a look at a watcher.
+    /// Counts a visit of a watcher.
     pub(super) fn visited() {
         VISITS.set(VISITS.get() + 1);
     }
 
-    /// How many looks this thread took at watchers while it ran `code`.
+    /// Returns how many watchers this thread visited while it ran `code`.
     pub(in super::super) fn visits(code: impl FnOnce()) -> usize {
         let before = VISITS.get();
         code();
@@ -164,7 +164,7 @@ pub(super) mod tests {
         watchers.of(uri).map_or(0, |(_, all)| all.len())
     }
 
-    // J-7: an update looks at those who asked for the resource, however many others there are.
+    // J-7: an update visits only the watchers of the resource, however many others exist.
     #[test]
     fn only_those_of_the_resource() {
         let watchers = Watchers::default();
@@ -186,7 +186,7 @@ pub(super) mod tests {
         assert!(!watchers.lock().by_uri.contains_key("x:all"));
     }
 
-    // U-10: what has gone is nobody's, and its entries go as others come.
+    // U-10: peers that have gone are not visited, and their entries are removed as others are added.
     #[test]
     fn who_has_gone_leaves_nothing() {
         let watchers = Watchers::default();

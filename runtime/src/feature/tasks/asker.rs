@@ -1,7 +1,7 @@
-//! What a task asks its client. The future that asks stays alive, and nothing is done twice.
+//! Questions of a task to its client. The future that asks stays alive, and nothing runs twice.
 //!
-//! At 2026-07-28 the client reads the questions with the state of the task, and sends the answers with `tasks/update`. At 2025-11-25 it
-//! sees that the task needs input, calls `tasks/result`, and is sent the questions as requests while it waits there (W-7, W-8).
+//! At 2026-07-28 the client reads the questions with the state of the task, and sends the answers with `tasks/update`. At 2025-11-25, the
+//! client sees that the task needs input, calls `tasks/result`, and gets the questions as requests while it waits there (W-7, W-8).
 
 use std::{
     future::Future,
@@ -23,10 +23,10 @@ use crate::{
     gate::CheckedParams,
 };
 
-/// Puts the questions of a task.
+/// Asks the questions of a task.
 pub(super) struct TaskAsker {
     tasks: Arc<Tasks>,
-    /// It is gone when the task has ended. The task keeps this.
+    /// Weak, because the task owns this asker. It is gone when the task has ended.
     task: Weak<LiveTask>,
 }
 
@@ -47,7 +47,7 @@ impl TaskAsker {
                     .map_err(|error| AskError::NotAllowed(error.message))?;
                 At::new(&question, revision).to_json()
             }
-            // Its status says that there is a question; the request will say which, and is checked then.
+            // The status only says that there is a question. The request contains it, and is checked then.
             Era::Legacy => Json::null(),
         };
         let (key, answered) = task.questions.open(key, written);
@@ -63,7 +63,7 @@ impl TaskAsker {
                 let question = naming(question, &related(&task.id()));
                 tokio::select! {
                     biased;
-                    // Only an error comes this way: the client answers the request.
+                    // This only receives errors: the client answers the request.
                     refused = answered => refused.unwrap_or(Err(AskError::Gone)),
                     answer = requested(&task, &question) => answer,
                 }
@@ -72,9 +72,9 @@ impl TaskAsker {
     }
 }
 
-/// Sends `question` to a client that waits for the result of `task`, once there is one.
+/// Sends `question` to a client that waits for the result of `task`, as soon as there is one.
 async fn requested(task: &LiveTask, question: &InputRequest) -> Result<Json, AskError> {
-    // Weak, because a request that is passed over may end before the question does.
+    // Weak, because a request that was skipped may end before the question.
     let mut passed_over: Vec<Weak<Exchange>> = Vec::new();
     loop {
         let waiting = task.waiting.one(&passed_over).await;
@@ -83,9 +83,9 @@ async fn requested(task: &LiveTask, question: &InputRequest) -> Result<Json, Ask
             _ => false,
         };
         match Context(waiting.clone()).request_question(question).await {
-            // Another request may come that waits.
+            // Another request may wait later.
             Err(AskError::Gone) => task.waiting.remove(&waiting),
-            // So may one of a session that can be asked this. What the session of the task says is the answer.
+            // Or a session that can be asked this may send one. The error for the session of the task is final.
             Err(AskError::TooSoon | AskError::NotDeclared(_)) if !is_own => {
                 passed_over.retain(|passed| passed.strong_count() != 0);
                 passed_over.push(Arc::downgrade(&waiting));
@@ -106,7 +106,7 @@ impl Asker for TaskAsker {
     }
 }
 
-/// A question that is asked; closed when it is dropped.
+/// An open question. Dropping it closes it.
 struct OpenQuestion<'t> {
     tasks: &'t Arc<Tasks>,
     task: &'t Arc<LiveTask>,
@@ -115,7 +115,7 @@ struct OpenQuestion<'t> {
 
 impl Drop for OpenQuestion<'_> {
     fn drop(&mut self) {
-        // One that was answered at 2026-07-28 is closed already.
+        // A question that was answered at 2026-07-28 is closed already.
         if self.task.questions.close(&self.key) {
             let (tasks, task) = (self.tasks.clone(), self.task.clone());
             drop(begun(async move { tasks.asked(&task).await }));
@@ -123,7 +123,7 @@ impl Drop for OpenQuestion<'_> {
     }
 }
 
-/// `question` with the members `related` in its `_meta`.
+/// Returns `question` with the members `related` in its `_meta`.
 fn naming(mut question: InputRequest, related: &Extras) -> InputRequest {
     let add = |meta: &mut Option<RequestMetaObject>| {
         let meta = meta.get_or_insert_default();
@@ -159,18 +159,18 @@ pub(super) struct Waiting {
 
 impl Waiting {
     fn lock(&self) -> MutexGuard<'_, Vec<Arc<Exchange>>> {
-        // Nothing that can panic runs under the lock.
+        // No code that can panic runs under the lock.
         self.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Counts `exchange` among them until what is returned is dropped.
+    /// Adds `exchange` to them until the returned value is dropped.
     pub(super) fn enter(self: &Arc<Self>, exchange: &Arc<Exchange>) -> Entered {
         self.lock().push(exchange.clone());
         self.came.notify_waiters();
         Entered(self.clone(), exchange.clone())
     }
 
-    /// The one that came last of those that are not `passed_over`, once there is one.
+    /// Waits for a request that is not in `passed_over`, and returns the newest one.
     async fn one(&self, passed_over: &[Weak<Exchange>]) -> Arc<Exchange> {
         loop {
             let mut came = std::pin::pin!(self.came.notified());

@@ -27,17 +27,18 @@ use crate::{
 /// A call of a tool that may become a task.
 pub(crate) struct Asked<'a> {
     pub(crate) tool: &'a Arc<ToolRoute>,
-    /// What the client asks for; 2026-07-28 has no such member (W-21).
+    /// The task that the client asks for; 2026-07-28 has no such member (W-21).
     pub(crate) task: Option<TaskMetadata>,
     pub(crate) exchange: Arc<Exchange>,
     pub(crate) arguments: Option<Box<str>>,
 }
 
-/// Makes the call a task, answers it in place, or refuses it, as the tool and the client want it [W].
+/// Makes the call a task, runs it as an ordinary call, or refuses it, as the tool and the client require [W].
 ///
 /// # Errors
-/// -32601 at 2025-11-25 for a call as a task of a tool that never runs as one, and for a call in place of a tool that always does (W-3). -32021 at
-/// 2026-07-28 for a client that did not declare the extension. -32602 for a `ttl` that is not positive. -32603 if as many tasks run as may.
+/// -32601 at 2025-11-25 for a call as a task of a tool that never runs as one, and for an ordinary call of a tool that always runs as one
+/// (W-3). -32021 at 2026-07-28 for a client that did not declare the extension. -32602 for a `ttl` that is not positive. -32603 if the
+/// maximum number of tasks runs.
 #[cold]
 pub(crate) fn call(
     asked: Asked<'_>,
@@ -78,7 +79,7 @@ pub(crate) fn call(
                 (false, _) => Ok(in_place(asked, conditions)),
             }
         }
-        // Older revisions have no tasks: what they list can be called all the same.
+        // Older revisions have no tasks: tools that they list can still be called.
         _ => Ok(in_place(asked, conditions)),
     }
 }
@@ -92,7 +93,7 @@ fn in_place(asked: Asked<'_>, conditions: &Conditions<'_>) -> Called {
     )
 }
 
-/// For how many milliseconds the client wants its task kept; `None` if it leaves that to the server.
+/// Returns for how many milliseconds the client wants its task kept; `None` if the server decides.
 fn ttl_of(task: &TaskMetadata) -> Result<Option<u64>, ErrorObject> {
     let Some(ttl) = task.ttl else {
         return Ok(None);
@@ -155,7 +156,7 @@ fn begin(
     }
 }
 
-/// Makes the task of `running` known. Returns the answer to its call too.
+/// Stores the task of `running`. Also returns the response to its call.
 pub(super) async fn created(
     exchange: Arc<Exchange>,
     running: RunningTask,
@@ -167,7 +168,7 @@ pub(super) async fn created(
     Ok((running, response))
 }
 
-/// The work of a task.
+/// Returns the work of a task.
 pub(super) fn work(
     exchange: Arc<Exchange>,
     running: RunningTask,
@@ -184,7 +185,7 @@ pub(super) fn work(
     }
 }
 
-/// The error where nothing drives tasks.
+/// Returns the error for a server without a runtime that drives tasks.
 #[cold]
 pub(super) fn no_runtime() -> ErrorObject {
     tracing::error!("a task cannot run: the request was not read within a tokio runtime");
@@ -193,7 +194,7 @@ pub(super) fn no_runtime() -> ErrorObject {
 
 type Created = Result<(RunningTask, Outgoing), ErrorObject>;
 
-/// A call whose task the store gets to know.
+/// A call whose task is being stored.
 struct Creating {
     exchange: Arc<Exchange>,
     future: Pin<Box<dyn Future<Output = Created> + Send>>,
@@ -201,7 +202,7 @@ struct Creating {
     call: Option<Call>,
 }
 
-/// What a task does.
+/// The call that a task runs.
 struct Call {
     tool: Arc<ToolRoute>,
     exchange: Arc<Exchange>,
@@ -218,7 +219,7 @@ impl Call {
             capacity: None,
             unread: &self.exchange.host.unread,
             run_apart: self.run_apart,
-            // The questions of a task do not go into a result.
+            // The questions of a task are not sent in a result.
             message: &[],
         };
         let context = Context(self.exchange.clone());
@@ -234,7 +235,7 @@ impl Creating {
             .map(|created| self.created = Some(created))
     }
 
-    /// Lets the task run. Returns the answer to its call.
+    /// Starts the task. Returns the response to its call.
     fn answer(&mut self) -> Result<Outgoing, ErrorObject> {
         let (Some(created), Some(call)) = (self.created.take(), self.call.take()) else {
             return Err(jsonrpc::internal("the task was not created"));
@@ -259,7 +260,7 @@ impl Job for Creating {
 
     fn conclude(mut self: Box<Self>, done: Completion) -> Option<Outgoing> {
         let answered = match done {
-            // Dropped with what was created, which cancels the task.
+            // Dropped with the created task, which is cancelled.
             Completion::Cancelled => return None,
             Completion::Returned => self.answer(),
             Completion::Failed(_) | Completion::HandedOver => {

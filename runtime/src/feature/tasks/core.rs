@@ -34,20 +34,20 @@ pub(crate) enum CoreRequest {
     Get(String),
     Result(String),
     Cancel(String),
-    /// With a cursor.
+    /// `tasks/list`, with a cursor.
     List(Option<String>),
 }
 
 type Output = Box<dyn Conform + Send>;
 
-/// A method of tasks, as something that can be called.
+/// A method of tasks, as a callable.
 struct CoreMethod {
     tasks: Arc<Tasks>,
     name: &'static str,
 }
 
 impl Tasks {
-    /// Answers `request`, which `exchange` came with. Call layers do not see it: they see the call that the task is.
+    /// Answers `request`, which belongs to `exchange`. Call layers do not see it: they see the call of the task.
     pub(crate) fn answer(
         self: &Arc<Self>,
         request: CoreRequest,
@@ -88,14 +88,14 @@ impl Tasks {
         })
     }
 
-    /// Waits until the task `id` has ended, which is at the latest when its time is over. Returns what its call came to (W-6).
+    /// Waits until the task `id` has ended, at the latest when its time to live is over. Returns the outcome of its call (W-6).
     async fn result(
         self: &Arc<Self>,
         exchange: &Arc<Exchange>,
         id: &str,
     ) -> Result<GetTaskPayloadResult, ErrorObject> {
         loop {
-            // Before the look at the store: a task that is not live then has ended in it, or runs elsewhere.
+            // Before the store is read: a task that is not live then has ended in the store, or runs elsewhere.
             let live = self.live(id);
             let seen = self.find(exchange, id).await?;
             if seen.state.status.is_end() {
@@ -109,7 +109,7 @@ impl Tasks {
         }
     }
 
-    /// The page of the caller's tasks that `cursor` asks for (W-10, W-11).
+    /// Returns the page of the caller's tasks for `cursor` (W-10, W-11).
     async fn list(
         &self,
         exchange: &Exchange,
@@ -143,10 +143,10 @@ impl Tasks {
     }
 }
 
-/// The place in a list that `cursor` names.
+/// Decodes the place in a list from `cursor`.
 ///
 /// # Errors
-/// -32602 for a text that no list gave out (W-9).
+/// -32602 for a text that no list has returned (W-9).
 fn position(cursor: &str) -> Result<(SystemTime, String), ErrorObject> {
     let read = || {
         let text = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
@@ -165,7 +165,7 @@ fn position(cursor: &str) -> Result<(SystemTime, String), ErrorObject> {
     })
 }
 
-/// The error for the cancellation of a task that has ended (W-9).
+/// Returns the error for the cancellation of a task that has ended (W-9).
 #[cold]
 fn ended(before: &str) -> ErrorObject {
     let expected = "the id of a task that has not ended";

@@ -18,8 +18,8 @@ use crate::{
     jsonrpc::{self, ErrorDetail},
 };
 
-/// The extension, to be registered with the others: it refuses clients that did not declare it (W-18), and does not have the methods
-/// of 2025-11-25 (W-21), as any extension.
+/// Returns the extension, to be registered with the others. Like any extension, it refuses clients that did not declare it (W-18), and does
+/// not have the methods of 2025-11-25 (W-21).
 ///
 /// # Errors
 /// Never for these bindings.
@@ -28,7 +28,7 @@ pub(crate) fn registered(tasks: &Arc<Tasks>) -> Result<RegisteredExtension, Stri
     RegisteredExtension::new(Arc::new(methods), JsonObject::empty())
 }
 
-/// What the bindings call.
+/// The handler that the bindings call.
 struct Served(Arc<Tasks>);
 
 impl handler::ServerHandler for Served {
@@ -77,10 +77,10 @@ impl handler::ServerHandler for Served {
     }
 }
 
-/// Looks for an answer that does not have the form of any, among those to open questions: others are ignored (T-10, W-16).
+/// Checks that no answer to an open question is malformed. Other answers are ignored (T-10, W-16).
 ///
 /// # Errors
-/// -32602 with the pointer to it. No answer was taken then.
+/// -32602 with the pointer to the answer. In this case, no answer is accepted.
 fn malformed(questions: &Questions, answers: &Map<InputResponse>) -> Result<(), ErrorObject> {
     let mut unknown = answers
         .iter()

@@ -1,4 +1,4 @@
-//! Ids of tasks, which nobody can guess.
+//! Ids of tasks, which cannot be guessed.
 
 use trueform_schema::ErrorObject;
 
@@ -7,7 +7,7 @@ use crate::jsonrpc;
 /// Random bytes of an id: 128 bits. W-10 and W-20 want ids that cannot be guessed.
 const BYTES: usize = 16;
 
-/// A new id: hexadecimal digits.
+/// Returns a new id of hexadecimal digits.
 ///
 /// # Errors
 /// -32603 if the system has no randomness.

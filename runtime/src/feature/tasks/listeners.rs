@@ -1,4 +1,4 @@
-//! Streams of `subscriptions/listen` that hear of tasks (W-21, U-2 to U-4).
+//! Streams of `subscriptions/listen` that are notified of tasks (W-21, U-2 to U-4).
 
 use std::{
     collections::HashSet,
@@ -26,7 +26,7 @@ pub const MAX_LISTENED_TASKS: usize = 1024;
 /// The member of a filter that names tasks.
 const TASK_IDS: &str = "taskIds";
 
-/// The streams that hear of tasks.
+/// The streams that are notified of tasks.
 #[derive(Default)]
 pub(super) struct Listeners(Mutex<Vec<Listener>>);
 
@@ -37,11 +37,11 @@ struct Listener {
 
 impl Listeners {
     fn lock(&self) -> MutexGuard<'_, Vec<Listener>> {
-        // Nothing that can panic runs under the lock.
+        // No code that can panic runs under the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notifies the streams that hear of `seen`.
+    /// Sends `seen` to the streams that listen to this task.
     pub(super) fn report(&self, seen: &Seen, poll: Duration) {
         let listening: Vec<_> = {
             let listeners = self.lock();
@@ -65,12 +65,12 @@ fn notify(exchange: &Exchange, seen: &Seen, poll: Duration) {
     }
 }
 
-/// The tasks that a stream hears of, each with the version that was looked at.
+/// The tasks that a stream listens to, each with the version that was read.
 pub(crate) struct ListenedTasks(Vec<(Arc<LiveTask>, Arc<str>, u64)>);
 
 impl Tasks {
-    /// Which of the tasks that `filter` names the stream of `exchange` will hear of: those of its caller that run in this process. Their ids
-    /// take the place of those in `filter`. `None` if it names none.
+    /// Returns the tasks in `filter` that the stream of `exchange` will be notified of: those of its caller that run in this process. Their
+    /// ids replace those in `filter`. `None` if it names none.
     ///
     /// # Errors
     /// -32021 if the client did not declare the extension (W-18), -32602 if the ids are not strings.
@@ -105,7 +105,7 @@ impl Tasks {
         Ok(Some(ListenedTasks(live.take(MAX_LISTENED_TASKS).collect())))
     }
 
-    /// Lets the stream of `exchange`, which is acknowledged, hear of `tasks`.
+    /// Notifies the stream of `exchange`, which is acknowledged, of `tasks` from now on.
     pub(crate) fn listen(&self, exchange: &Arc<Exchange>, tasks: ListenedTasks) {
         let mut listeners = self.listeners.lock();
         listeners.retain(|listener| listener.exchange.strong_count() > 0);
@@ -114,7 +114,7 @@ impl Tasks {
             tasks: tasks.0.iter().map(|(_, id, _)| id.clone()).collect(),
         });
         drop(listeners);
-        // What changed since the look at them was reported to others only.
+        // Changes since the tasks were read were reported only to other streams.
         for (task, _, version) in tasks.0 {
             let now = task.current().clone();
             if now.record.version != version {
@@ -125,7 +125,7 @@ impl Tasks {
 }
 
 impl ListenedTasks {
-    /// Puts the ids into the filter that is acknowledged.
+    /// Adds the ids to the filter that is acknowledged.
     pub(crate) fn acknowledge(&self, filter: &mut SubscriptionFilter) {
         let ids: Vec<&str> = self.0.iter().map(|(_, id, _)| &**id).collect();
         let ids = trueform_schema::Json::from(serde_json::json!(ids));

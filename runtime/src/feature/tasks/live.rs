@@ -1,4 +1,4 @@
-//! A task that runs in this process, and the end that it comes to whatever happens.
+//! A task that runs in this process. It ends in every case, whatever happens.
 
 use std::{
     borrow::Cow,
@@ -30,7 +30,7 @@ use crate::{
 
 /// A task that runs in this process.
 pub(super) struct LiveTask {
-    /// The call. It is kept by its work only: what takes its work over may wait in it, and ends the task when it is dropped.
+    /// The call. Only its work keeps it alive: the handover of its work may wait in it, and ends the task when it is dropped.
     exchange: Weak<Exchange>,
     pub(super) revision: Revision,
     pub(super) session: Option<Arc<Session>>,
@@ -39,7 +39,7 @@ pub(super) struct LiveTask {
     pub(super) questions: Questions,
     /// The requests that wait for the result.
     pub(super) waiting: Arc<Waiting>,
-    /// The threads that its functions hold.
+    /// The threads that its functions block.
     pub(super) threads: Arc<HeldThreads>,
     /// Fired when it has ended, and its store knows that.
     pub(super) ended: Signal,
@@ -60,7 +60,7 @@ impl LiveTask {
         }
     }
 
-    /// Lets the work know that nobody wants it any more.
+    /// Notifies the work that its result is no longer needed.
     pub(super) fn give_up(&self) {
         if let Some(exchange) = self.exchange.upgrade() {
             exchange.cancelled.fire();
@@ -68,7 +68,7 @@ impl LiveTask {
     }
 
     pub(super) fn current(&self) -> MutexGuard<'_, Seen> {
-        // Nothing that can panic runs under the lock.
+        // No code that can panic runs under the lock.
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -77,7 +77,7 @@ impl LiveTask {
     }
 }
 
-/// The right to run a task: dropped without an end, the task is cancelled.
+/// The right to run a task: if it is dropped before the task has ended, the task is cancelled.
 pub(super) struct RunningTask {
     pub(super) tasks: Arc<Tasks>,
     pub(super) live: Arc<LiveTask>,
@@ -93,19 +93,19 @@ impl RunningTask {
         }
     }
 
-    /// What the questions of the task go to.
+    /// Returns the receiver of the questions of the task.
     pub(super) fn asker(&self) -> Arc<TaskAsker> {
         TaskAsker::new(&self.tasks, &self.live)
     }
 
-    /// Says that the work of `exchange` is this task.
+    /// Records that the work of `exchange` is this task.
     pub(super) fn is_work_of(&self, exchange: &Exchange) {
         exchange.set_task(self.live.id());
         exchange.set_threads(self.live.threads.clone());
         exchange.replay().set_asker(self.asker());
     }
 
-    /// Takes note of the end of the call.
+    /// Records the end of the call.
     pub(super) async fn settle(mut self, end: ApartEnd) {
         self.is_settled = true;
         let change = match end {
@@ -143,8 +143,8 @@ impl Drop for RunningTask {
     }
 }
 
-/// What the response of a call says about its task. `isError` is a failure in the legacy era (W-11) and a result in the modern one
-/// (W-15).
+/// Returns the change of a task that the response of its call means. `isError` is a failure in the legacy era (W-11) and a result in the
+/// modern one (W-15).
 fn ended(response: &Outgoing, era: Era) -> Change {
     #[derive(Deserialize)]
     struct Response {
@@ -163,7 +163,7 @@ fn ended(response: &Outgoing, era: Era) -> Change {
         }) => Outcome::Error(error),
         _ => Outcome::Error(jsonrpc::internal("the call was not answered")),
     };
-    // It would have the client repeat a call that is over.
+    // Otherwise the client would repeat a call that has ended.
     let outcome = match outcome {
         Outcome::Result(result) if asks(&result, era) => {
             tracing::error!("a task returned a result that asks the client: ask within the task");
@@ -186,7 +186,7 @@ fn ended(response: &Outgoing, era: Era) -> Change {
     }
 }
 
-/// Whether `result` asks the client for something.
+/// Returns whether `result` asks the client for something.
 fn asks(result: &Json, era: Era) -> bool {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -199,16 +199,16 @@ fn asks(result: &Json, era: Era) -> bool {
         && read().is_some_and(|typed| typed.result_type.as_deref() == Some("input_required"))
 }
 
-/// Work that was begun.
+/// Work that has begun.
 pub(super) enum Begun<T> {
     Done(T),
-    /// It goes on by itself, whether it is waited for or not.
+    /// It continues, whether something waits for it or not.
     Alone(tokio::task::JoinHandle<T>),
-    /// It cannot go on: there is no runtime.
+    /// It cannot continue: there is no runtime.
     Lost,
 }
 
-/// Begins `work`, and lets a task of the runtime go on with what has to wait: half of it is never done.
+/// Begins `work`. If it has to wait, a task of the runtime continues it, so that it is never left half done.
 pub(super) fn begun<T: Send + 'static>(work: impl Future<Output = T> + Send + 'static) -> Begun<T> {
     let mut work: Pin<Box<dyn Future<Output = T> + Send>> = Box::pin(work);
     if let Poll::Ready(done) = work.as_mut().poll(&mut Context::from_waker(Waker::noop())) {

@@ -1,4 +1,4 @@
-//! What a task asks its client: open until it is answered, under keys that are never used twice (W-17).
+//! The questions of a task to its client. A question is open until it is answered; its key is never reused (W-17).
 
 use std::{
     collections::HashSet,
@@ -10,7 +10,7 @@ use trueform_schema::{Json, Map};
 
 use crate::exchange::AskError;
 
-/// Where the answer to a question comes.
+/// Receives the answer to a question.
 pub(super) type Answered = oneshot::Receiver<Result<Json, AskError>>;
 
 /// The questions of a task.
@@ -27,18 +27,18 @@ struct Open {
     key: Box<str>,
     question: Json,
     answer: oneshot::Sender<Result<Json, AskError>>,
-    /// Whether the store has it: from then on the client can see it.
+    /// Whether the store has it, so that the client can see it.
     is_stored: bool,
 }
 
 impl Questions {
     fn lock(&self) -> MutexGuard<'_, Table> {
-        // Nothing that can panic runs under the lock.
+        // No code that can panic runs under the lock.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens `question` under `key`, or under another one that begins with it if it was used already. Returns the key, and where the
-    /// answer comes, or the error of a question that the client never sees.
+    /// Opens `question` under `key`, or under another one that begins with it if it was used already. Returns the key, and the receiver of
+    /// the answer, or of the error of a question that the client never sees.
     pub(super) fn open(&self, key: &str, question: Json) -> (Box<str>, Answered) {
         let (answer, answered) = oneshot::channel();
         let mut table = self.lock();
@@ -58,7 +58,7 @@ impl Questions {
         (unused, answered)
     }
 
-    /// Notes that the store has the questions `keys`.
+    /// Records that the store has the questions `keys`.
     pub(super) fn stored<'k>(&self, keys: impl Iterator<Item = &'k str>) {
         let mut table = self.lock();
         for key in keys {
@@ -69,7 +69,7 @@ impl Questions {
         }
     }
 
-    /// Closes those of the questions `keys` that the store does not have, because it refused them. Who asked gets the error.
+    /// Closes those of the questions `keys` that the store does not have, because it refused them. The futures that asked get the error.
     #[cold]
     pub(super) fn refused<'k>(&self, keys: impl Iterator<Item = &'k str>) {
         for key in keys {
@@ -80,18 +80,18 @@ impl Questions {
                 at.map(|at| table.open.remove(at))
             };
             if let Some(open) = refused {
-                // Who asked may have gone.
+                // The future that asked may have been dropped.
                 let _ = open.answer.send(Err(AskError::NotStored));
             }
         }
     }
 
-    /// Whether the question `key` waits for its answer.
+    /// Returns whether the question `key` waits for its answer.
     pub(super) fn is_open(&self, key: &str) -> bool {
         self.lock().open.iter().any(|open| *open.key == *key)
     }
 
-    /// Closes the question `key`. `false` if it is not open.
+    /// Closes the question `key`. Returns `false` if it is not open.
     pub(super) fn close(&self, key: &str) -> bool {
         let mut table = self.lock();
         let before = table.open.len();
@@ -99,7 +99,7 @@ impl Questions {
         table.open.len() < before
     }
 
-    /// Answers the questions that `answers` name, and ignores other keys (W-16). `false` if there was none.
+    /// Answers the questions that `answers` name, and ignores other keys (W-16). Returns `false` if it answered none.
     pub(super) fn answer(&self, answers: impl IntoIterator<Item = (Box<str>, Json)>) -> bool {
         let mut any = false;
         for (key, answer) in answers {
@@ -110,14 +110,14 @@ impl Questions {
             };
             if let Some(open) = taken {
                 any = true;
-                // Who asked may have gone.
+                // The future that asked may have been dropped.
                 let _ = open.answer.send(Ok(answer));
             }
         }
         any
     }
 
-    /// Those that are open, in the order in which they were asked.
+    /// Returns the open questions, in the order in which they were asked.
     pub(super) fn outstanding(&self) -> Map<Json> {
         let table = self.lock();
         let open = table.open.iter();
@@ -152,12 +152,12 @@ mod tests {
         assert_eq!(keys(&questions), ["a#2", "a#2#2"]);
         assert!(!questions.answer(answers), "an answered key is unknown");
         assert!(questions.close("a#2") && !questions.close("a#2"));
-        // Not even a key that is closed is used again.
+        // The key of a closed question is not used again either.
         let (again, _answered) = questions.open("a", Json::null());
         assert_eq!(&*again, "a#3");
     }
 
-    // W-15: what the store has is open until it is answered; what it refuses is not.
+    // W-15: a stored question is open until it is answered; a refused one is not.
     #[test]
     fn refused_by_the_store() {
         let questions = Questions::default();

@@ -1,4 +1,4 @@
-//! The tasks of a server: admitted, looked up, changed, reported.
+//! The tasks of a server: admits, finds, changes and reports them.
 
 use std::{
     collections::HashMap,
@@ -29,29 +29,29 @@ use crate::{
     store::{StoreError, TaskRecord},
 };
 
-/// How often a task that runs in another process is cancelled anew because its state has changed meanwhile.
+/// How often the cancellation of a task that runs in another process is repeated because its state has changed meanwhile.
 const MAX_CANCEL_TRIES: usize = 16;
 
 /// The tasks of a server.
 pub(crate) struct Tasks {
     pub(super) settings: TaskSettings,
     pub(super) page_size: usize,
-    /// Those that run in this process.
+    /// The tasks that run in this process.
     live: Mutex<HashMap<Arc<str>, Arc<LiveTask>>>,
-    /// Those that have ended, and whose functions go on: they hold a thread. Locked after `live` only.
+    /// The tasks that have ended, but whose functions continue and block a thread. Always locked after `live`.
     lingering: Mutex<Vec<Lingering>>,
     pub(super) listeners: Listeners,
     /// Notified when a task has ended.
     ended: Notify,
 }
 
-/// A task that has ended, and whose function holds a thread until it returns.
+/// A task that has ended, but whose function blocks a thread until it returns.
 struct Lingering {
     owner: Option<Box<str>>,
     threads: Arc<HeldThreads>,
 }
 
-/// The error for one task more than may run.
+/// Returns the error for a task beyond the limit.
 fn too_many(limit: usize, of_one: &str) -> ErrorObject {
     jsonrpc::internal(format!(
         "too many tasks are running: this server runs {limit}{of_one} at once"
@@ -77,13 +77,13 @@ impl Tasks {
     }
 
     fn live_tasks(&self) -> MutexGuard<'_, HashMap<Arc<str>, Arc<LiveTask>>> {
-        // Nothing that can panic runs under the lock.
+        // No code that can panic runs under the lock.
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The tasks that have ended and whose functions still run.
+    /// Returns the tasks that have ended and whose functions still run.
     fn lingering(&self) -> MutexGuard<'_, Vec<Lingering>> {
-        // Nothing that can panic runs under the lock.
+        // No code that can panic runs under the lock.
         let mut lingering = self
             .lingering
             .lock()
@@ -92,13 +92,13 @@ impl Tasks {
         lingering
     }
 
-    /// The task `id`, if it runs in this process.
+    /// Returns the task `id`, if it runs in this process.
     pub(super) fn live(&self, id: &str) -> Option<Arc<LiveTask>> {
         self.live_tasks().get(id).cloned()
     }
 
-    /// Among whose tasks those of `exchange` are (W-10, W-20): those of the authenticated caller, or else of the session. `None`
-    /// where callers cannot be distinguished, and an id that cannot be guessed is all there is.
+    /// Returns the owner of the tasks of `exchange` (W-10, W-20): the authenticated caller, otherwise the session. `None` if callers cannot
+    /// be distinguished, so that only the secret id protects a task.
     ///
     /// # Errors
     /// -32603 if the system has no randomness.
@@ -121,10 +121,10 @@ impl Tasks {
         Ok(Some(format!("session:{key}").into()))
     }
 
-    /// Takes a place among the tasks that run, for the call `exchange` whose client wants its task kept for `ttl` milliseconds.
+    /// Reserves a place among the running tasks for the call `exchange`, whose client wants its task kept for `ttl` milliseconds.
     ///
     /// # Errors
-    /// -32603 if as many run as may.
+    /// -32603 if the maximum number runs.
     pub(super) fn admit(
         self: &Arc<Self>,
         exchange: &Arc<Exchange>,
@@ -132,7 +132,7 @@ impl Tasks {
     ) -> Result<RunningTask, ErrorObject> {
         let owner = Self::owner(exchange)?;
         let id: Arc<str> = new_id()?.into();
-        // To the millisecond, as clients and cursors have it.
+        // To the millisecond, as for clients and in cursors.
         let created = SystemTime::UNIX_EPOCH + Duration::from_millis(millis(SystemTime::now()));
         let state = TaskState::new(exchange.revision());
         let life = self.settings.life(ttl);
@@ -161,7 +161,7 @@ impl Tasks {
         Ok(RunningTask::new(self.clone(), task))
     }
 
-    /// Makes `running` known to the store: from then on clients can ask for it (W-13).
+    /// Stores `running`. From then on, clients can ask for it (W-13).
     ///
     /// # Errors
     /// -32603 if the store has no room for it, or fails.
@@ -176,7 +176,7 @@ impl Tasks {
         }
     }
 
-    /// The task `id`, if it is one of the caller of `exchange`.
+    /// Returns the task `id`, if it belongs to the caller of `exchange`.
     ///
     /// # Errors
     /// -32602 if this caller has no such task (W-9, W-18), -32603 if the store fails.
@@ -193,13 +193,13 @@ impl Tasks {
         Err(unknown(id))
     }
 
-    /// Makes `change` of `task`, writes it and reports it. `false` if the task has ended already, here or elsewhere. What was begun is
-    /// done even if nobody waits for it.
+    /// Applies `change` to `task`, writes it and reports it. Returns `false` if the task has already ended, here or elsewhere. Once begun,
+    /// this is completed even if nothing waits for it.
     pub(super) async fn change(self: &Arc<Self>, task: &Arc<LiveTask>, change: Change) -> bool {
         self.change_to(task, || change).await
     }
 
-    /// As [`change`](Self::change), with what `change` returns while no other change is made.
+    /// Like [`change`](Self::change), with the change that `change` returns. No other change is made at the same time.
     async fn change_to(
         self: &Arc<Self>,
         task: &Arc<LiveTask>,
@@ -238,12 +238,12 @@ impl Tasks {
         self.change_to(task, open).await;
     }
 
-    /// Writes `seen`, a new state of `task`, and reports it. `false` if the task has ended elsewhere, or is kept no longer.
+    /// Writes `seen`, a new state of `task`, and reports it. Returns `false` if the task has ended elsewhere or is no longer kept.
     async fn write(&self, task: &LiveTask, mut seen: Seen) -> bool {
         let has_ended = seen.record.has_ended;
         let mut written = self.settings.store.update(seen.record.clone()).await;
         if let (Err(error), true) = (&written, has_ended) {
-            // A short end instead of it: a client that waits for the task must get to know.
+            // A short end instead, because a client that waits for the task must be notified.
             let error = store_failed(error);
             seen.state.status = Status::Failed;
             seen.state.message = Some("the result could not be kept".to_owned());
@@ -262,14 +262,14 @@ impl Tasks {
             Ok(false) => false,
             Err(error) => {
                 tracing::error!(%error, "a change of a task was not kept");
-                // The client never sees them, so that nobody would answer.
+                // The client never sees them, so they would never be answered.
                 task.questions.refused(questions());
                 !has_ended
             }
         }
     }
 
-    /// Completes when the store says that `task` has ended, which another process has done then, or has it no longer.
+    /// Completes when the store reports that another process has ended `task`, or no longer has the task.
     pub(super) async fn ended_elsewhere(self: Arc<Self>, task: Arc<LiveTask>) {
         let store = &self.settings.store;
         if !store.is_shared() {
@@ -286,7 +286,7 @@ impl Tasks {
         }
     }
 
-    /// Takes over the end of `task` that another process has made, and reports it.
+    /// Adopts the end of `task` that another process has stored, and reports it.
     pub(super) async fn adopt_end(self: &Arc<Self>, task: &Arc<LiveTask>) {
         let loaded = self.settings.store.load(&task.id()).await;
         let loaded = loaded.unwrap_or_else(|error| {
@@ -300,7 +300,7 @@ impl Tasks {
                 *task.current() = seen.clone();
                 self.report(task, &seen);
             }
-            // The store lacked it for a moment. Its code runs no longer, so it must not stay as if it did.
+            // The store was without the task for a moment. Its code no longer runs, so its state must not say that it does.
             Some(_) => {
                 let message = "the store had lost the task";
                 self.change(task, Change::Cancelled { message }).await;
@@ -310,8 +310,8 @@ impl Tasks {
         self.forget(task);
     }
 
-    /// Notifies those who hear of `task`: the session that made it at 2025-11-25, the streams that ask for it at 2026-07-28. Nobody may
-    /// rely on it (W-8), so what does not fit into a queue is dropped.
+    /// Notifies the listeners of `task`: at 2025-11-25 the session that created it, at 2026-07-28 the streams that ask for it. Clients must
+    /// not rely on notifications (W-8), so they are dropped if they do not fit into a queue.
     fn report(&self, task: &LiveTask, seen: &Seen) {
         let poll = self.settings.poll_interval;
         if task.revision.era() == Era::Modern {
@@ -331,7 +331,7 @@ impl Tasks {
         }
     }
 
-    /// Gives the place of `task` back, which has ended. While its function holds a thread, it goes on counting as one that runs.
+    /// Releases the place of `task`, which has ended. While its function blocks a thread, it still counts as running.
     pub(super) fn forget(&self, task: &LiveTask) {
         let id = task.id();
         let removed = {
@@ -345,13 +345,13 @@ impl Tasks {
             }
             removed
         };
-        // Dropped without the lock: it may be the last one of a request.
+        // Dropped without the lock: it may be the last reference to a request.
         drop(removed);
         task.ended.fire();
         self.ended.notify_waiters();
     }
 
-    /// How long tasks go on when the server stops.
+    /// Returns how long tasks continue when the server stops.
     pub(crate) fn drain(&self) -> Duration {
         self.settings.drain
     }
@@ -368,7 +368,7 @@ impl Tasks {
         }
     }
 
-    /// Cancels the task `seen` before this returns (W-9). `None` if it has ended already.
+    /// Cancels the task `seen` before this returns (W-9). Returns `None` if it has already ended.
     ///
     /// # Errors
     /// -32603 if the store fails.
@@ -385,7 +385,7 @@ impl Tasks {
             let seen = task.current().clone();
             return Ok(was_cancelled.then_some(seen));
         }
-        // It runs in another process, which looks for that.
+        // It runs in another process, which checks for this.
         let store = &self.settings.store;
         for _ in 0..MAX_CANCEL_TRIES {
             if !seen.state.apply(change()) {
@@ -396,7 +396,7 @@ impl Tasks {
             if written.map_err(|error| store_failed(&error))? {
                 return Ok(Some(seen));
             }
-            // The process that runs it has written another state meanwhile, or its end.
+            // The process that runs it has meanwhile written another state or the end.
             let loaded = store.load(&seen.record.id).await;
             match loaded.map_err(|error| store_failed(&error))? {
                 Some(record) => seen = Seen::new(record)?,
@@ -408,7 +408,7 @@ impl Tasks {
     }
 }
 
-/// The error for a task that the caller does not have. It is the same whether another caller has it or nobody does.
+/// Returns the error for a task that the caller does not have. It is the same for a task of another caller and for an unknown id.
 #[cold]
 pub(super) fn unknown(id: &str) -> ErrorObject {
     let expected = "the id of a task of this caller that is kept still";

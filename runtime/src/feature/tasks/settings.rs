@@ -1,4 +1,4 @@
-//! How a server keeps and bounds its tasks.
+//! How a server keeps and limits its tasks.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -22,7 +22,7 @@ pub const DEFAULT_MAX_RUNNING_TASKS_OF_ONE: usize = 64;
 /// How long tasks go on when the server stops, unless [`TaskSettings::drain`] sets another time: 4 s.
 pub const DEFAULT_TASK_DRAIN: Duration = Duration::from_secs(4);
 
-/// How a server keeps and bounds its tasks. [`Server::tasks`](crate::Server::tasks) takes it.
+/// How a server keeps and limits its tasks, for [`Server::tasks`](crate::Server::tasks).
 ///
 /// ```
 /// use std::time::Duration;
@@ -54,7 +54,7 @@ impl Default for TaskSettings {
 const MILLISECOND: Duration = Duration::from_millis(1);
 
 impl TaskSettings {
-    /// The defaults, with a [`MemoryTaskStore`] of its own.
+    /// Creates the default settings, with a new [`MemoryTaskStore`].
     pub fn new() -> Self {
         Self {
             default_ttl: DEFAULT_TASK_TTL,
@@ -141,7 +141,7 @@ impl TaskSettings {
         self
     }
 
-    /// Sets what keeps the tasks. Default: a [`MemoryTaskStore`], whose tasks end with the process.
+    /// Sets the store of the tasks. Default: a [`MemoryTaskStore`], whose tasks end with the process.
     ///
     /// ```
     /// use trueform::{store::MemoryTaskStore, task::TaskSettings};
@@ -153,7 +153,7 @@ impl TaskSettings {
         self
     }
 
-    /// The settings with which no task could run, or be of use to its client.
+    /// Returns problems for settings with which no task could run or be useful to its client.
     pub(crate) fn problems(&self) -> impl Iterator<Item = String> {
         let times = [
             ("default_ttl", self.default_ttl),
@@ -170,7 +170,7 @@ impl TaskSettings {
         }))
     }
 
-    /// How long a task is kept whose client asks for `asked` milliseconds.
+    /// Returns how long a task is kept if its client asks for `asked` milliseconds.
     pub(super) fn life(&self, asked: Option<u64>) -> Duration {
         let life = asked.map_or(self.default_ttl, Duration::from_millis);
         // Written in milliseconds, as integers that every reader of JSON can hold.

@@ -1,4 +1,4 @@
-//! The place in a tool's own code from which on a call is a task.
+//! The point in a tool's code at which a call becomes a task.
 
 use std::{
     any::{TypeId, type_name},
@@ -20,11 +20,11 @@ use crate::{
     },
 };
 
-/// Says where in a tool its task begins. A parameter of this type is injected into async tools marked `#[tool(task = optional)]` or
+/// Marks where in a tool its task begins. A parameter of this type is injected into async tools marked `#[tool(task = optional)]` or
 /// `#[tool(task = required)]`.
 ///
-/// A tool without it is a task from its first line. With it, what comes before [`begin`](Self::begin) belongs to the call: it is
-/// answered in the end by what the tool returns, if `begin` is not reached.
+/// Without this parameter, a call is a task from the first line of the tool on. With it, the code before [`begin`](Self::begin) belongs to
+/// the ordinary call: if `begin` is not reached, the response is what the tool returns.
 ///
 /// ```
 /// use trueform::{prelude::*, task::TaskStart};
@@ -44,14 +44,13 @@ use crate::{
 pub struct TaskStart(Context);
 
 impl TaskStart {
-    /// Makes the call a task: the client is answered with its id, and the code after this goes on apart from the request.
+    /// Makes the call a task: the client gets its id as the response, and the code after this continues separately from the request.
     ///
-    /// Returns at once where the call is a task already, as at 2025-11-25, where a task begins with its request, and where it
-    /// never becomes one: for clients that cannot have tasks, and if it was called before. Await it in the tool's own future, not in a
-    /// task that the tool spawns.
+    /// Returns at once if the call already is a task, as at 2025-11-25, where a task begins with its request, and if it cannot become one:
+    /// for clients without tasks, and if this was called before. Await it in the tool's own future, not in a task that the tool spawns.
     ///
     /// # Errors
-    /// The call cannot become a task: as many as may run already, or the store of the tasks fails. With `?` the client gets that
+    /// The call cannot become a task: the maximum number of tasks runs already, or the task store fails. With `?`, the client gets this
     /// error (-32603).
     // W-4
     pub async fn begin(&self) -> Result<(), ToolError> {
@@ -65,7 +64,7 @@ impl TaskStart {
         Ok(())
     }
 
-    /// Whether a parameter that needs `state` is this one.
+    /// Returns whether a parameter that needs `state` is this one.
     pub(crate) fn is(state: &RequiredState) -> bool {
         state.id == TypeId::of::<Self>()
     }
@@ -90,7 +89,7 @@ impl fmt::Debug for TaskStart {
     }
 }
 
-/// What a call can become a task with.
+/// What a call needs to become a task.
 pub(super) struct Offer {
     tasks: Arc<Tasks>,
     run_apart: RunApart,
@@ -108,7 +107,7 @@ impl Offer {
 
     /// Creates the task, and asks for the call to be taken over.
     async fn begin(&self, exchange: &Arc<Exchange>) -> Result<(), ErrorObject> {
-        // Before the client is answered.
+        // Checked before the response is sent.
         if tokio::runtime::Handle::try_current().is_err() {
             return Err(begin::no_runtime());
         }
@@ -121,7 +120,7 @@ impl Offer {
             response,
             go_on: Box::new(go_on),
         }));
-        // After that: a question that waits already becomes one of the task, which goes on.
+        // After that: a waiting question now becomes a question of the task, which continues.
         exchange.replay().set_asker(asker);
         Ok(())
     }
@@ -130,7 +129,7 @@ impl Offer {
 fn go_on(running: RunningTask, job: Box<dyn crate::feature::job::Job>, run_apart: RunApart) {
     let exchange = job.exchange().clone();
     if !run_apart(begin::work(exchange, running, move || Called::Running(job))) {
-        // The task is cancelled with what was given up.
+        // The task is cancelled when the abandoned call is dropped.
         let _ = begin::no_runtime();
     }
 }

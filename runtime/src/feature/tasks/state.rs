@@ -1,4 +1,4 @@
-//! What is known of a task, and how it may change.
+//! The state of a task, and its allowed changes.
 
 use std::time::{Duration, SystemTime};
 
@@ -27,17 +27,17 @@ impl Status {
         }
     }
 
-    /// Whether it is the last one of a task.
+    /// Returns whether it is a final status.
     pub(super) const fn is_end(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
 }
 
-/// What the call of a task came to.
+/// The outcome of the call of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Outcome {
-    /// The result as it would have been sent.
+    /// The result, as it would be sent in an ordinary call.
     Result(Json),
     Error(ErrorObject),
 }
@@ -45,15 +45,15 @@ pub(super) enum Outcome {
 /// The state of a task.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct TaskState {
-    /// The revision of the call: only its clients get to see the task, because the result is expressed at it.
+    /// The revision of the call: only clients of this revision can see the task, because the result is written for it.
     pub(super) revision: String,
     pub(super) status: Status,
-    /// For users.
+    /// The status message for users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) message: Option<String>,
     /// When it changed last, in milliseconds since 1970.
     pub(super) updated: u64,
-    /// The open questions, where clients read them with the state.
+    /// The open questions, if clients read them with the state.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub(super) questions: Map<Json>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,7 +63,7 @@ pub(super) struct TaskState {
 /// A change of a task.
 #[derive(Clone, Debug)]
 pub(super) enum Change {
-    /// These questions are open; none if the call goes on.
+    /// These questions are open; empty if the call continues.
     Questions(Map<Json>),
     /// The call has ended.
     Ended {
@@ -77,7 +77,7 @@ pub(super) enum Change {
 }
 
 impl TaskState {
-    /// A task that begins now.
+    /// Creates the state of a task that begins now.
     pub(super) fn new(revision: Revision) -> Self {
         Self {
             revision: revision.as_str().to_owned(),
@@ -89,7 +89,7 @@ impl TaskState {
         }
     }
 
-    /// Makes `change`. `false` if the task has ended, or nothing changes.
+    /// Applies `change`. Returns `false` if the task has ended, or nothing changes.
     // W-5
     pub(super) fn apply(&mut self, change: Change) -> bool {
         if self.status.is_end() {
@@ -143,7 +143,7 @@ fn now() -> u64 {
     millis(SystemTime::now())
 }
 
-/// `time` in milliseconds since 1970.
+/// Returns `time` in milliseconds since 1970.
 pub(super) fn millis(time: SystemTime) -> u64 {
     let since = time
         .duration_since(SystemTime::UNIX_EPOCH)
@@ -151,7 +151,7 @@ pub(super) fn millis(time: SystemTime) -> u64 {
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// `millis` since 1970, in ISO 8601 and UTC: `2026-07-28T09:30:00.125Z`.
+/// Returns `millis` since 1970, in ISO 8601 and UTC: `2026-07-28T09:30:00.125Z`.
 pub(super) fn iso(millis: u64) -> String {
     let (seconds, rest) = (millis / 1000, millis % 1000);
     let (mut days, second) = (seconds / 86_400, seconds % 86_400);
@@ -235,8 +235,8 @@ mod tests {
     }
 
     proptest! {
-        // W-5: working and input_required follow each other, either ends in one of three, and an end is final. What the extension
-        // requires of a state holds after every step (W-15).
+        // W-5: working and input_required alternate, both can end in one of three ways, and an end is final. The state meets the
+        // requirements of the extension after every step (W-15).
         #[test]
         fn transitions(steps in steps()) {
             let mut state = TaskState::new(Revision::V2026_07_28);

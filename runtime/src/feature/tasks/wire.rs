@@ -1,4 +1,4 @@
-//! Tasks as the messages of both forms show them.
+//! Tasks in the messages of both forms.
 
 use std::time::Duration;
 
@@ -11,14 +11,14 @@ use trueform_schema::{
 use super::state::{Outcome, TaskState, iso, millis};
 use crate::{exchange::apart::related, jsonrpc, store::TaskRecord};
 
-/// A task as it is now.
+/// The current state of a task.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     pub(super) record: TaskRecord,
     pub(super) state: TaskState,
 }
 
-/// What a task asks, or what it came to.
+/// The questions of a task, or its outcome.
 struct Details {
     questions: Option<Map<InputRequest>>,
     result: Option<JsonObject>,
@@ -30,7 +30,7 @@ fn in_millis(time: Duration) -> i64 {
 }
 
 impl Seen {
-    /// The task of `record`.
+    /// Reads the task from `record`.
     ///
     /// # Errors
     /// -32603 for a state that this version of the library did not write.
@@ -48,7 +48,7 @@ impl Seen {
         &self.record.id
     }
 
-    /// What every message says: the times of creation and of the last change, and how long the task is kept.
+    /// Returns what every message contains: the times of creation and of the last change, and how long the task is kept.
     fn times(&self) -> (String, String, i64) {
         let created = iso(millis(self.record.created));
         (
@@ -58,7 +58,7 @@ impl Seen {
         )
     }
 
-    /// As 2025-11-25 has it.
+    /// Returns the task in the form of 2025-11-25.
     pub(super) fn task(&self, poll: Duration) -> Task {
         let (created, updated, ttl) = self.times();
         let status = self.state.status.as_str();
@@ -96,10 +96,10 @@ impl Seen {
         params
     }
 
-    /// What the call came to, and which task it was (W-6).
+    /// Returns the outcome of the call, with the id of the task (W-6).
     ///
     /// # Errors
-    /// The error that the call came to; -32602 for a task that has no result.
+    /// The error that the call ended with; -32602 for a task that has no result.
     pub(super) fn payload(&self) -> Result<GetTaskPayloadResult, ErrorObject> {
         let result = match &self.state.outcome {
             Some(Outcome::Result(result)) => result,
@@ -126,7 +126,7 @@ impl Seen {
         Ok(result)
     }
 
-    /// The answer to a call that becomes this task, at `revision`.
+    /// Returns the response to a call that becomes this task, at `revision`.
     pub(super) fn created(&self, revision: Revision, poll: Duration) -> Box<dyn Conform + Send> {
         if revision.era() == trueform_schema::Era::Legacy {
             return Box::new(CreateTaskResult::new(self.task(poll)));
@@ -138,7 +138,7 @@ impl Seen {
         Box::new(result)
     }
 
-    /// The open questions and what the call came to, as the extension has them (W-15).
+    /// Returns the open questions and the outcome of the call, in the form of the extension (W-15).
     fn details(&self) -> Result<Details, ErrorObject> {
         let unreadable = |error: serde_json::Error| {
             tracing::error!(%error, "the state of a task cannot be read");
@@ -166,7 +166,7 @@ impl Seen {
         })
     }
 
-    /// The whole task, as the extension has it.
+    /// Returns the complete task, in the form of the extension.
     ///
     /// # Errors
     /// -32603 for a state that cannot be read.
@@ -182,7 +182,7 @@ impl Seen {
         Ok(task)
     }
 
-    /// The same for the stream of the subscription `id` (U-4, W-21).
+    /// Returns the same for the stream of the subscription `id` (U-4, W-21).
     ///
     /// # Errors
     /// Those of [`detailed`](Self::detailed).

@@ -17,7 +17,7 @@ use crate::{
 /// How the schemas of a server's tools are treated.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SchemaSettings {
-    /// How they are advertised, where a tool has no profile of its own; `None` as is usual for the kind of tool.
+    /// How they are advertised, if a tool has no profile of its own. `None`: the default of the kind of tool.
     pub(crate) profile: Option<Profile>,
     pub(crate) compile: CompileOptions,
 }
@@ -34,7 +34,7 @@ impl ToolDraft {
         &self.definition.tool.name
     }
 
-    /// The tool, its schemas in its own profile or that of `settings`.
+    /// Returns the finished tool, with its schemas in its own profile or in that of `settings`.
     pub(super) fn finished(self, settings: SchemaSettings) -> Result<ToolRoute, Rejected> {
         let Self {
             mut definition,
@@ -51,7 +51,7 @@ impl ToolDraft {
             Enforced::Bounded(bounds) => bounds.to_value(),
         };
         if profile == Profile::Portable {
-            // Null stays allowed where it is not advertised: it is one more way to leave an argument out.
+            // Null is still accepted if it is not advertised: it is another way to leave an argument out.
             checked = portable(&checked, Position::Output);
             tool.input_schema = rewritten(&tool.input_schema, Position::Input);
             let output = tool.output_schema.as_ref();
@@ -64,7 +64,7 @@ impl ToolDraft {
 fn rewritten(schema: &JsonObject, position: Position) -> JsonObject {
     match portable(&schema.to_value(), position) {
         Value::Object(rewritten) => JsonObject::from(rewritten),
-        // Only a boolean becomes no object, and the root is one.
+        // Only a boolean schema does not become an object, and the root is an object.
         _ => schema.clone(),
     }
 }

@@ -27,11 +27,11 @@ use crate::{
     needs::RequiredCapabilities,
 };
 
-/// A tool whose schema is not written as Rust types: loaded from a file, a database, another server.
+/// A tool whose schema is not written as Rust types, for example because it is loaded from a file, a database or another server.
 ///
 /// Arguments are checked against the schema before the handler is called, results against the output schema. The schema
-/// is taken as it stands: names that it does not forbid are allowed, and clients get it as it is written, with `properties` at its
-/// root. [`profile`](Self::profile) has it rewritten for clients that support less.
+/// is used unchanged: names that it does not forbid are allowed, and clients get it as written, with `properties` at its root.
+/// [`profile`](Self::profile) rewrites it for clients that support less.
 ///
 /// ```
 /// use serde_json::json;
@@ -67,7 +67,7 @@ type DynamicHandler = Arc<
 >;
 
 impl DynamicTool {
-    /// A tool called `name` whose arguments `input_schema` describes: a JSON Schema of type `object`.
+    /// Creates a tool called `name` whose arguments `input_schema` describes: a JSON Schema of type `object`.
     #[track_caller]
     pub fn new(name: impl Into<String>, input_schema: Value) -> Self {
         let name = name.into();
@@ -87,7 +87,7 @@ impl DynamicTool {
         }
     }
 
-    /// Sets what the tool does, in words for the model. A second call replaces the first, as for the other settings here.
+    /// Sets the description of the tool, for the model. A second call replaces the first, as for the other settings here.
     ///
     /// ```
     /// use serde_json::json;
@@ -104,7 +104,7 @@ impl DynamicTool {
         self
     }
 
-    /// Sets the name that people are shown.
+    /// Sets the name that clients show to people.
     ///
     /// ```
     /// use serde_json::json;
@@ -165,7 +165,7 @@ impl DynamicTool {
         self
     }
 
-    /// Sets the pictures that stand for the tool.
+    /// Sets the icons of the tool.
     ///
     /// ```
     /// use serde_json::json;
@@ -264,7 +264,7 @@ impl DynamicTool {
         self
     }
 
-    /// Sets what the client must be able to do.
+    /// Sets the required capabilities of the client.
     ///
     /// ```
     /// use serde_json::json;
@@ -282,8 +282,8 @@ impl DynamicTool {
         self
     }
 
-    /// Says that the code asks clients for a `T`, as [`Context::ask`] does: a form that no served revision can express is an error when the
-    /// server starts then, and [`Service::lint`](crate::Service::lint) lists what some revisions lose of it. Each call adds one type.
+    /// Declares that the code asks clients for a `T` with [`Context::ask`]. Then a form that no served revision can express is an error
+    /// when the server starts, and [`Service::lint`](crate::Service::lint) lists what some revisions lose of it. Each call adds one type.
     ///
     /// ```
     /// use serde_json::json;
@@ -308,7 +308,7 @@ impl DynamicTool {
         self
     }
 
-    /// Sets the code. It is given arguments that the schema allows, and may return what functions marked `#[tool]` may.
+    /// Sets the code. It gets arguments that the schema allows, and may return the same types as functions marked `#[tool]`.
     ///
     /// ```
     /// use serde_json::json;
@@ -372,7 +372,7 @@ impl DynamicTool {
         let definition = Definition {
             tool,
             task: self.task,
-            // Its handler takes no such parameter.
+            // Its handler has no such parameter.
             starts_task: false,
             place: self.place,
             enforced: Enforced::Advertised,

@@ -14,7 +14,7 @@ const KEYWORD: &str = "x-mcp-header";
 /// An argument that the header `Mcp-Param-{name}` repeats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HeaderParam {
-    /// The name, as the schema spells it.
+    /// The name, as the schema writes it.
     pub(crate) name: Box<str>,
     /// Property names from the arguments' root to the argument.
     pub(crate) path: Vec<Box<str>>,
@@ -33,11 +33,11 @@ pub(crate) enum HeaderKind {
     Boolean,
 }
 
-/// The annotations of `schema`.
+/// Reads the annotations of `schema`.
 ///
 /// # Errors
-/// All annotations that break a rule, a sentence each with its pointer: a name that is not an HTTP token or is taken, a type
-/// that cannot be sent, a place that is not reached through `properties` alone.
+/// All annotations that break a rule, one sentence each with the pointer: a name that is not an HTTP token or is already used, a type that
+/// cannot be sent, a place that is not reached only through `properties`.
 pub(crate) fn header_params(schema: &Value) -> Result<Vec<HeaderParam>, Vec<String>> {
     let mut found = Found::default();
     found.root(schema);
@@ -48,7 +48,7 @@ pub(crate) fn header_params(schema: &Value) -> Result<Vec<HeaderParam>, Vec<Stri
     }
 }
 
-/// Compares the headers that repeat arguments with them (F-28, GAP-9).
+/// Compares headers with the arguments that they repeat (F-28, GAP-9).
 pub(crate) fn check(
     headers: &dyn Headers,
     params: &[HeaderParam],
@@ -57,7 +57,7 @@ pub(crate) fn check(
     if params.is_empty() {
         return Ok(());
     }
-    // As a `Json` is: numbers that no tree holds are null.
+    // Converted like a `Json`: numbers that a value cannot represent are null.
     let arguments = arguments.and_then(|text| Json::from_text(text).ok());
     let arguments = arguments.map_or(Value::Null, |json| json.to_value());
     for param in params {
@@ -103,7 +103,7 @@ fn agrees(sent: &str, value: &Value, kind: HeaderKind) -> bool {
         (HeaderKind::Boolean, Value::Bool(flag)) => sent == if *flag { "true" } else { "false" },
         (HeaderKind::Integer, Value::Number(number)) => {
             let float = sent.parse::<f64>().ok();
-            // 42.0 and 42 are the same integer, however either side wrote it.
+            // 42.0 and 42 are the same integer, in both notations.
             let sent = sent.parse().ok().or(float.and_then(whole));
             let found = number.as_i128().or(number.as_f64().and_then(whole));
             match (sent, found) {
@@ -116,9 +116,9 @@ fn agrees(sent: &str, value: &Value, kind: HeaderKind) -> bool {
     }
 }
 
-/// The integer that a float without a fraction is.
+/// Returns the integer value of a float without a fraction.
 fn whole(float: f64) -> Option<i128> {
-    /// Below this they fit.
+    /// Smaller values fit.
     const LARGEST: f64 = 1e38;
     (float.fract() == 0.0 && float.abs() < LARGEST).then_some(float as i128)
 }
@@ -142,7 +142,7 @@ impl Found {
         self.object(members, &mut Vec::new(), "");
     }
 
-    /// Looks at the properties of an object schema, and for annotations everywhere else, where none may be.
+    /// Reads the properties of an object schema, and searches for annotations everywhere else, where none are allowed.
     fn object(&mut self, schema: &Map<String, Value>, path: &mut Vec<Box<str>>, pointer: &str) {
         for (keyword, value) in schema {
             let pointer = format!("{pointer}/{}", escape(keyword));
@@ -161,7 +161,7 @@ impl Found {
                         path.pop();
                     }
                 }
-                // Values are not schemas.
+                // These keywords contain values, not schemas.
                 ("const" | "default" | "enum" | "examples", _) => {}
                 (_, value) => self.nowhere(value, &pointer),
             }
@@ -215,7 +215,7 @@ impl Found {
         });
     }
 
-    /// Complains of annotations anywhere below `value`.
+    /// Reports annotations anywhere below `value`.
     fn nowhere(&mut self, value: &Value, pointer: &str) {
         match value {
             Value::Object(members) => {
@@ -318,7 +318,7 @@ mod tests {
         }
     }
 
-    /// Every header is repeated, or has bytes that are not text.
+    /// Headers that are all repeated or have bytes that are not text.
     struct UnreadableHeader;
 
     impl Headers for UnreadableHeader {
@@ -327,7 +327,7 @@ mod tests {
         }
     }
 
-    // F-28: what cannot be read agrees with nothing, not even with an argument that is absent.
+    // F-28: an unreadable header does not match any argument, not even an absent one.
     #[test]
     fn unreadable_headers() {
         let param = HeaderParam {
@@ -398,7 +398,7 @@ mod tests {
             ),
             Ok(())
         );
-        // 42.0 and 42 are one integer, and two large ones are not one because their doubles are.
+        // 42.0 and 42 are the same integer. Two large integers are not the same just because their doubles are.
         for (header, argument, agrees) in [
             ("42", "42.0", true),
             ("1816189213876457", "1816189213876457.0", true),

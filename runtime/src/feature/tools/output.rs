@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::feature::function::schema::{as_object, finished, output_generator};
 
-/// Collects what the result type of a tool says of itself.
+/// Collects the schema of the result type of a tool.
 #[derive(Debug)]
 pub struct OutputSchema {
     generator: SchemaGenerator,
@@ -20,16 +20,16 @@ impl OutputSchema {
         };
         describe(&mut this);
         let schema = as_object(finished(this.schema?, &mut this.generator));
-        // A type that may be anything has nothing to say.
+        // The schema of a type that may be anything is empty.
         (!schema.is_empty()).then_some(schema)
     }
 
-    /// The result is structured as `T` is.
+    /// Records that the result has the structure of `T`.
     pub(super) fn structured<T: JsonSchema>(&mut self) {
         self.schema = Some(T::json_schema(&mut self.generator).to_value());
     }
 
-    /// The result may also be `null`.
+    /// Records that the result may also be `null`.
     pub(super) fn nullable(&mut self) {
         if let Some(schema) = self.schema.take() {
             self.schema = Some(json!({ "anyOf": [schema, { "type": "null" }] }));

@@ -1,9 +1,9 @@
-//! A tool that cannot be registered: what is kept of it, so that everything else that is wrong is reported too.
+//! A tool that cannot be registered: the data that is kept, so that all other problems are reported too.
 
 use super::route::Definition;
 use crate::feature::function::{Place, RequiredState};
 
-/// What is known of a tool without its schemas.
+/// The data of a tool without its schemas.
 #[derive(Debug)]
 pub(crate) struct Rejected {
     pub(super) name: String,

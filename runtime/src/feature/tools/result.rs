@@ -18,8 +18,7 @@ use crate::feature::{
 
 /// A structured result: any value with a schema, which becomes the tool's `outputSchema`.
 ///
-/// The value is checked against that schema before it is sent, and sent as text too, for clients that know no
-/// structured results.
+/// The value is checked against that schema before it is sent, and is also sent as text, for clients without structured results.
 ///
 /// ```
 /// use serde::Serialize;
@@ -41,8 +40,8 @@ pub struct Json<T>(pub T);
 
 type ToolOutcome = Result<CallToolResult, ToolError>;
 
-/// What a tool may return: text, numbers, content, [`Json`], a whole [`CallToolResult`]; `Option` of these, `Vec` of
-/// content, `Result` with any error, or nothing.
+/// What a tool may return: text, numbers, content, [`Json`], a complete [`CallToolResult`]; `Option` of these, `Vec` of content, `Result`
+/// with any error, or nothing.
 ///
 /// Implement it for types of your own that tools return:
 ///
@@ -72,10 +71,10 @@ type ToolOutcome = Result<CallToolResult, ToolError>;
     note = "and these in a `Result` with any error, in an `Option`, and content in a `Vec`"
 )]
 pub trait IntoToolResult {
-    /// The result of the call.
+    /// Converts the value into the result of the call.
     ///
     /// # Errors
-    /// If the tool failed.
+    /// The tool failed.
     fn into_tool_result(self) -> Result<CallToolResult, ToolError>;
 
     /// Describes the structured result, if it is one.
@@ -83,8 +82,8 @@ pub trait IntoToolResult {
     fn output_schema(_output: &mut OutputSchema) {}
 }
 
-/// What is one block of content. A type each, not all that is [`IntoContent`]: with one candidate only, the compiler says
-/// what is wrong inside of a `Vec` or a `Result`.
+/// Implements the traits for one type, not for all [`IntoContent`]: with only one candidate, the compiler reports what is wrong inside a
+/// `Vec` or a `Result`.
 macro_rules! content_result {
     ($($ty:ty)*) => {$(
         impl IntoToolResult for $ty {
@@ -159,14 +158,14 @@ impl<T: OutputValue + OutputSchemaOf> IntoToolResult for Json<T> {
     }
 }
 
-/// Not generic over what was serialised.
+/// Not generic over the serialised type.
 fn structured(json: serde_json::Result<trueform_schema::Json>) -> ToolOutcome {
     let json = json.map_err(ToolError::internal)?;
     // The text that says the same is added when the result is finished.
     Ok(CallToolResult::new(Vec::<ContentBlock>::new()).with_structured_content(json))
 }
 
-/// `None` is a result without content; where there is an output schema, `null`.
+/// `None` is a result without content; with an output schema, it is `null`.
 impl<T: IntoToolResult> IntoToolResult for Option<T> {
     fn into_tool_result(self) -> ToolOutcome {
         match self {

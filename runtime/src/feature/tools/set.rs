@@ -1,4 +1,4 @@
-//! Sets of tools, and what can be made one.
+//! Sets of tools, and the types that convert into one.
 
 use std::{
     collections::{HashMap, hash_map},
@@ -19,7 +19,7 @@ use crate::feature::{
     methods::ServerMethods,
 };
 
-/// Tools to be registered, and what is wrong with them. Nothing here fails: building the server reports all problems.
+/// Tools to be registered, and their problems. These methods do not fail: building the server reports all problems.
 ///
 /// ```
 /// use trueform::{prelude::*, tool::ToolSet};
@@ -36,11 +36,11 @@ use crate::feature::{
 #[derive(Debug, Default)]
 pub struct ToolSet(Vec<Result<ToolDraft, Rejected>>);
 
-/// The tools of a set in their profiles, and what was found.
+/// The tools of a set in their profiles, and the problems that were found.
 #[derive(Default)]
 pub(crate) struct GatheredTools {
     pub(crate) routes: Vec<ToolRoute>,
-    /// Tools whose name was taken; kept for what else is wrong with them.
+    /// Tools whose name is already used; kept to report their other problems.
     clashing: Vec<ToolRoute>,
     rejected: Vec<Rejected>,
     /// Not empty if there is a tool that is not among `routes`.
@@ -78,26 +78,26 @@ macro_rules! tools {
     };
 }
 
-/// What [`Server::tools`](crate::Server::tools) takes.
+/// A value that [`Server::tools`](crate::Server::tools) accepts.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` has no tools",
     label = "no tools",
     note = "`tools![add, …]`, a value whose `impl` block is marked `#[server]`, and `DynamicTool` do"
 )]
 pub trait IntoTools {
-    /// The tools.
+    /// Converts the value into tools.
     fn into_tools(self) -> ToolSet;
 }
 
-/// What `#[tool]` makes of a function, under the function's name.
+/// What `#[tool]` generates for a function, under the function's name.
 #[diagnostic::on_unimplemented(message = "`{Self}` is not a tool", label = "not marked `#[tool]`")]
 pub trait ToolFunction {
-    /// The tool.
+    /// Returns the tool.
     fn spec() -> ToolSpec;
 }
 
 impl ToolSet {
-    /// No tools.
+    /// Creates an empty set.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -106,7 +106,7 @@ impl ToolSet {
     #[doc(hidden)]
     #[must_use]
     pub fn from_specs(specs: Vec<ToolSpec>) -> Self {
-        // Functions have no value; their code never asks for one.
+        // Functions have no receiver; their code never asks for one.
         Self::with_receiver(specs, &(Arc::new(()) as MethodReceiver))
     }
 
@@ -119,17 +119,17 @@ impl ToolSet {
         )
     }
 
-    /// The names of the tools, in order.
+    /// Returns the names of the tools, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().flatten().map(ToolDraft::name)
     }
 
-    /// Adds the tools of `other`, after those that are here.
+    /// Adds the tools of `other`, after the existing ones.
     pub fn extend(&mut self, other: impl IntoTools) {
         self.0.extend(other.into_tools().0);
     }
 
-    /// The same tools under other names: `prefix_name`.
+    /// Returns the same tools with other names: `prefix_name`.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -159,7 +159,7 @@ impl ToolSet {
         Self(tools.collect())
     }
 
-    /// The same tools with the member `key` in the `_meta` of each. A member of that name is replaced.
+    /// Returns the same tools with the member `key` in the `_meta` of each. An existing member of that name is replaced.
     ///
     /// ```
     /// use serde_json::json;
@@ -194,7 +194,7 @@ impl ToolSet {
         self.0.push(tool);
     }
 
-    /// The tools with their schemas compiled, and everything that is wrong with them.
+    /// Compiles the schemas, and returns the tools with all their problems.
     pub(crate) fn gathered(self, settings: SchemaSettings) -> GatheredTools {
         let mut this = GatheredTools::default();
         let mut places: HashMap<String, Place> = HashMap::with_capacity(self.0.len());
@@ -228,12 +228,12 @@ impl ToolSet {
 }
 
 impl GatheredTools {
-    /// The tools that can be listed one by one, those whose name is taken too.
+    /// Returns the tools that can be listed one by one, including those whose name is already used.
     pub(crate) fn listable(&self) -> impl Iterator<Item = &ToolRoute> {
         self.routes.iter().chain(&self.clashing)
     }
 
-    /// The states that the server must have for each tool, with its name and place.
+    /// Returns the states that the server must have for each tool, with its name and place.
     pub(crate) fn required_states(&self) -> impl Iterator<Item = (&str, &Place, &[RequiredState])> {
         let whole = self
             .listable()
@@ -258,7 +258,7 @@ impl<S: ServerMethods> IntoTools for S {
     }
 }
 
-/// Tools over a value that others hold too.
+/// Tools of a value that is also used elsewhere.
 impl<S: ServerMethods> IntoTools for Arc<S> {
     fn into_tools(self) -> ToolSet {
         ToolSet::with_receiver(S::tools(), &(self as MethodReceiver))

@@ -1,4 +1,4 @@
-//! The builder that expansions call: what is known of a tool before it is registered.
+//! The builder that expansions call: the data of a tool before it is registered.
 
 use trueform_schema::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 
@@ -12,7 +12,7 @@ use crate::{
     lint::Profile,
 };
 
-/// A tool in the making.
+/// A tool that is being built.
 pub struct ToolSpec {
     facts: OfferedFacts,
     output: Option<fn(&mut OutputSchema)>,
@@ -24,7 +24,7 @@ pub struct ToolSpec {
 
 facts_methods!(ToolSpec);
 
-/// Begins a tool: the function `function` of `file`.
+/// Begins a tool for the function `function` of `file`.
 #[must_use]
 pub fn tool(
     name: &'static str,
@@ -44,7 +44,7 @@ pub fn tool(
 }
 
 impl ToolSpec {
-    /// Sets what the result type says of itself.
+    /// Sets how the result type describes itself.
     #[must_use]
     pub fn returns(mut self, describe: fn(&mut OutputSchema)) -> Self {
         self.output = Some(describe);

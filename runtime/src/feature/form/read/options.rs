@@ -6,7 +6,7 @@ use super::{FIELDS, Reader, unsaid};
 use crate::feature::form::Choice;
 
 impl Reader<'_> {
-    /// The options of an enum.
+    /// Returns the options of an enum.
     pub(super) fn options(&self, members: &Map<String, Value>) -> Result<Vec<Choice>, String> {
         let mut options = Vec::new();
         self.collect_options(members, &mut options)?;
@@ -80,7 +80,7 @@ pub(super) fn name_options(options: &mut [Choice], names: &Value) -> Result<(), 
     Ok(())
 }
 
-/// The display name of a variant: its title, or else the first paragraph of its description.
+/// Returns the display name of a variant: its title, or the first paragraph of its description.
 fn title_of(variant: &Map<String, Value>) -> Option<String> {
     let text = |keyword| variant.get(keyword).and_then(Value::as_str);
     let title = text("title").or_else(|| text("description")?.split("\n\n").next())?;

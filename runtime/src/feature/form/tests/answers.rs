@@ -1,4 +1,4 @@
-//! Which answers a form takes.
+//! Which answers a form accepts.
 
 use super::*;
 
@@ -103,7 +103,7 @@ fn answers() {
     assert_eq!((&*fault.pointer, &*fault.found), ("/name", "nothing"));
 }
 
-// R-5: unknown members are refused where the type says so, and rules that are not sent hold.
+// R-5: unknown members are refused if the type refuses them, and rules that are not sent apply.
 #[test]
 fn what_is_not_sent_holds() {
     #[derive(Debug, Deserialize, JsonSchema, PartialEq)]
@@ -203,7 +203,7 @@ fn stricter_types() {
         },
     );
     let problem = "expected a value that its type takes (odd numbers do not go), found";
-    // serde does not say which member it was.
+    // serde does not report which member it was.
     refused::<Pair>(
         r#"{"a": 1, "b": 3}"#,
         &format!("(root): {problem} object of 16 bytes"),

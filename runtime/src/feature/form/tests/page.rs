@@ -1,8 +1,8 @@
-//! The page that says what becomes of a type.
+//! The page that describes the form of each type.
 
 use super::*;
 
-/// The table of the page is what the code does.
+/// The table of the page matches the code.
 #[test]
 fn the_page() {
     #[derive(Deserialize, JsonSchema, Serialize)]

@@ -1,4 +1,4 @@
-//! What no form can express, and forms that are put together by hand.
+//! What no form can express, and forms that are written by hand.
 
 use trueform_schema::{ElicitRequestFormParams, ElicitRequestedSchema, violations};
 
@@ -107,7 +107,7 @@ fn problems() {
     assert_eq!(problems(Form::of::<BTreeMap<String, bool>>()), [map]);
 }
 
-/// What is wrong with a form that was put together by hand.
+/// The problems of a form that was written by hand.
 fn by_hand(field: &Value, revision: Revision) -> Vec<String> {
     let schema = json!({"type": "object", "properties": {"a": field}});
     let params = json!({"message": "?", "requestedSchema": schema});
@@ -119,7 +119,7 @@ fn by_hand(field: &Value, revision: Revision) -> Vec<String> {
         .collect()
 }
 
-// what leaves by hand is held to the forms of the revision too.
+// forms written by hand are checked against the revision too.
 #[test]
 fn forms_by_hand() {
     let at = "/requestedSchema/properties/a";
@@ -159,7 +159,7 @@ fn forms_by_hand() {
             );
         }
     }
-    // Items of other types are not even a form to the bindings.
+    // The bindings do not accept items of other types as a form.
     let numbers = json!({"type": "array", "items": {"type": "integer"}});
     let schema = json!({"type": "object", "properties": {"a": numbers}});
     assert!(serde_json::from_value::<ElicitRequestedSchema>(schema).is_err());

@@ -1,4 +1,4 @@
-//! The files of a folder for code that serves them in a way of its own.
+//! The files of a folder, for code that serves them in its own way.
 
 use std::{
     fs::{self, Metadata},
@@ -9,12 +9,12 @@ use std::{
 
 use super::{Folder, MAX_ENTRIES, Root};
 
-/// The files of a [`Folder`], with its rules: what is hidden, too large, or behind a link that leads out of the folder cannot be
-/// reached. Made by [`Folder::open`].
+/// The files of a [`Folder`], with its rules: files that are hidden, too large, or behind a link that leads out of the folder cannot be
+/// read. [`Folder::open`] returns it.
 ///
-/// Paths are those below the folder, with slashes, and without one at the beginning or the end; the folder itself is the empty path.
-/// Unlike [`Folder`] as resources, this never enters a folder that is a link, so that all that can be read is found by
-/// [`entries`](Self::entries). Every call looks at the disk, and blocks: in async code, call it from a thread that may be held.
+/// Paths are relative to the folder, with slashes, and without a slash at the beginning or the end. The folder itself is the empty path.
+/// Unlike [`Folder`] as resources, this never enters a folder that is a link, so [`entries`](Self::entries) finds everything that can be
+/// read. Every call accesses the disk and blocks: in async code, call it from a thread that may block.
 ///
 /// ```no_run
 /// use trueform::resource::Folder;
@@ -40,25 +40,25 @@ pub struct FolderEntry {
 }
 
 impl FolderEntry {
-    /// The path below the folder.
+    /// Returns the path below the folder.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.path
     }
 
-    /// The last part of the path.
+    /// Returns the last part of the path.
     #[must_use]
     pub fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or_default()
     }
 
-    /// Whether it is a folder.
+    /// Returns whether it is a folder.
     #[must_use]
     pub fn is_folder(&self) -> bool {
         self.metadata.is_dir()
     }
 
-    /// What the file system says of it; of a link, what it says of the target.
+    /// Returns the metadata from the file system; for a link, that of the target.
     #[must_use]
     pub fn metadata(&self) -> &Metadata {
         &self.metadata
@@ -66,7 +66,7 @@ impl FolderEntry {
 }
 
 impl Folder {
-    /// The files of the folder, for code that serves them in a way of its own. Of the settings, [`ignore`](Self::ignore),
+    /// Returns the files of the folder, for code that serves them in its own way. Of the settings, [`ignore`](Self::ignore),
     /// [`hidden`](Self::hidden) and [`max_file_size`](Self::max_file_size) apply.
     ///
     /// # Errors
@@ -86,18 +86,18 @@ impl Folder {
 }
 
 impl FolderFiles {
-    /// Where the folder is, without links.
+    /// Returns the path of the folder, without links.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0.path
     }
 
-    /// The direct children of the folder `below`, in the order of their names. Names that are not UTF-8 are left out.
+    /// Returns the direct children of the folder `below`, in the order of their names. Names that are not UTF-8 are left out.
     ///
     /// # Errors
     /// [`NotFound`](io::ErrorKind::NotFound) if there is no such folder, it is hidden, or it is behind a link;
-    /// [`NotADirectory`](io::ErrorKind::NotADirectory) for a file; `FileTooLarge` for more than 100,000 entries, those that are left
-    /// out too; what the file system reports.
+    /// [`NotADirectory`](io::ErrorKind::NotADirectory) for a file; `FileTooLarge` for more than 100,000 entries, including those that are
+    /// left out; other errors of the file system.
     pub fn entries(&self, below: &str) -> io::Result<Vec<FolderEntry>> {
         let folder = match below {
             "" => self.0.path.clone(),
@@ -118,7 +118,7 @@ impl FolderFiles {
             };
             match self.entry(&path) {
                 Ok(entry) => found.push(entry),
-                // It is hidden, or it vanished meanwhile.
+                // It is hidden, or it was deleted meanwhile.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
@@ -126,16 +126,16 @@ impl FolderFiles {
         Ok(found)
     }
 
-    /// The file or folder `below` the folder.
+    /// Returns the file or folder `below` the folder.
     ///
     /// # Errors
-    /// [`NotFound`](io::ErrorKind::NotFound) if there is none or cannot be one, it is hidden, or it is behind a link that leads out of
-    /// the folder or is a folder; what the file system reports.
+    /// [`NotFound`](io::ErrorKind::NotFound) if it does not or cannot exist, is hidden, or is behind a link that leads out of the folder or
+    /// to a folder; other errors of the file system.
     pub fn entry(&self, below: &str) -> io::Result<FolderEntry> {
         let missing = || io::Error::from(io::ErrorKind::NotFound);
         let root = &self.0;
         let own = root.join(below).ok_or_else(missing)?;
-        // A link above it would make it be found at two paths, or at endlessly many.
+        // With a link in its path, it could be found at two paths, or at infinitely many.
         match own.parent().map(fs::canonicalize).transpose() {
             Ok(real) if real.as_deref() == own.parent() => {}
             Ok(_) => return Err(missing()),
@@ -153,7 +153,7 @@ impl FolderFiles {
         Ok(FolderEntry { path, metadata })
     }
 
-    /// The bytes of the file `below` the folder.
+    /// Returns the bytes of the file `below` the folder.
     ///
     /// # Errors
     /// As for [`entry`](Self::entry); [`IsADirectory`](io::ErrorKind::IsADirectory) for a folder, `FileTooLarge` for a file above
@@ -172,8 +172,8 @@ impl FolderFiles {
     }
 }
 
-/// `error`, or `NotFound` where the file system says that such a file cannot exist: its name is too long, or it is below
-/// links that lead to each other.
+/// Returns `error`, or `NotFound` if the file system reports that such a file cannot exist: its name is too long, or it is below links that
+/// lead to each other.
 fn unreachable(error: io::Error) -> io::Error {
     #[cfg(unix)]
     let is_loop = error.raw_os_error() == Some(rustix::io::Errno::LOOP.raw_os_error());
@@ -185,7 +185,8 @@ fn unreachable(error: io::Error) -> io::Error {
     }
 }
 
-/// The names in `folder` that are UTF-8, in order; `None` if it has more than `most` entries, those of other names too: each costs time.
+/// Returns the names in `folder` that are UTF-8, in order. `None` if it has more than `most` entries, including those with other names,
+/// because each costs time.
 fn names(folder: &Path, most: usize) -> io::Result<Option<Vec<String>>> {
     let mut names = Vec::new();
     for (at, entry) in fs::read_dir(folder)?.enumerate() {
@@ -198,7 +199,7 @@ fn names(folder: &Path, most: usize) -> io::Result<Option<Vec<String>>> {
     Ok(Some(names))
 }
 
-/// The bytes of the file at `path`; `None` if there are more than `most`.
+/// Returns the bytes of the file at `path`; `None` if there are more than `most`.
 pub(super) fn read_at_most(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     let file = fs::File::open(path)?;
     if most < file.metadata()?.len() {
@@ -210,7 +211,7 @@ pub(super) fn read_at_most(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>
     Ok((bytes.len() as u64 <= most).then_some(bytes))
 }
 
-// File systems of other systems refuse such names.
+// File systems of other operating systems refuse such names.
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
@@ -239,7 +240,7 @@ mod tests {
         fs::remove_dir_all(&made).unwrap();
         assert_eq!(found, [all, None, None]);
         assert_eq!(listed[0], (2, 2, false));
-        // The order in which a file system hands names out is its own: of three at least one is UTF-8.
+        // The order of the names depends on the file system: of three, at least one is UTF-8.
         let (seen, left, more) = listed[1];
         assert!((1..=2).contains(&seen) && left == 0 && more, "{listed:?}");
         let entries: Vec<_> = entries.iter().map(FolderEntry::name).collect();

@@ -1,7 +1,8 @@
-//! Patterns for names of files: `*`, `?` and `**`. A few lines, where a crate would bring a regular expression for each pattern.
+//! Patterns for names of files: `*`, `?` and `**`. This code is only a few lines; a crate would compile a regular expression for each
+//! pattern.
 
-/// Whether `pattern` matches all of `path`, or the path of a folder that it is in. Takes time in proportion to the product of the
-/// lengths, however many folders there are.
+/// Returns whether `pattern` matches all of `path`, or the path of a folder that contains it. The time is proportional to the product of
+/// the lengths, for any number of folders.
 pub(super) fn matches_upto(pattern: &str, path: &str) -> bool {
     let letters = path.chars().map(Some).chain([None]);
     let mut ends = letters.map(|letter| letter.is_none_or(|letter| letter == '/'));
@@ -10,16 +11,16 @@ pub(super) fn matches_upto(pattern: &str, path: &str) -> bool {
         .any(|is_end| reached.next() == Some(true) && is_end)
 }
 
-/// Whether `pattern` matches all of `text`. `*` stands for any text without a slash, `**` for any text, `?` for one character but a
-/// slash. Takes time in proportion to the product of the lengths.
+/// Returns whether `pattern` matches all of `text`. `*` matches any text without a slash, `**` any text, `?` one character except a slash.
+/// The time is proportional to the product of the lengths.
 pub(super) fn matches(pattern: &str, text: &str) -> bool {
     reached(pattern, text).last() == Some(&true)
 }
 
-/// For each beginning of `text`, the empty one first, whether `pattern` matches it.
+/// Returns for each prefix of `text`, from the empty one on, whether `pattern` matches it.
 fn reached(pattern: &str, text: &str) -> Vec<bool> {
     let text: Vec<char> = text.chars().collect();
-    // By the pattern so far.
+    // Whether the pattern so far matches each prefix.
     let mut reached = vec![false; text.len() + 1];
     reached[0] = true;
     let mut rest = pattern.chars().peekable();

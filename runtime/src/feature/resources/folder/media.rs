@@ -1,7 +1,7 @@
-//! Media types of files, by what their names end with. A table of what folders of documents and code hold, where a crate would bring
-//! thousands of types.
+//! Media types of files, by the extension of their names. The table has the usual types of documents and code; a crate would add thousands
+//! of types.
 
-/// The media type for files that end with a dot and `extension`; `None` if it is not known.
+/// Returns the media type for files that end with a dot and `extension`; `None` if it is unknown.
 pub(super) fn of_extension(extension: &str) -> Option<&'static str> {
     Some(match &*extension.to_ascii_lowercase() {
         "md" | "markdown" => "text/markdown",
@@ -53,7 +53,7 @@ pub(super) fn of_extension(extension: &str) -> Option<&'static str> {
     })
 }
 
-/// Whether files of `media_type` are text, if they are UTF-8.
+/// Returns whether files of `media_type` are text, if they are UTF-8.
 pub(super) fn is_text(media_type: &str) -> bool {
     media_type.starts_with("text/")
         || matches!(

@@ -71,7 +71,7 @@ fn matches() {
         ("notes://{name}", "other://a", None),
         ("notes://{name}", "notes:/", None),
         ("notes://{name}", "notes://a%2Fb", Some(&["a/b"])),
-        // The digits of an escape are not the letters of a template.
+        // The digits of an escape do not match letters of a template.
         ("x:{a}B{b}", "x:1%7BqB2", Some(&["1{q", "2"])),
         ("x:{a}7B{b}", "x:1%7B7B2", Some(&["1{", "2"])),
         ("x:{+p}B{b}", "x:1/B%7B2", Some(&["1/", "{2"])),
@@ -168,7 +168,7 @@ fn values_that_are_refused() {
     }
     let path = values("file:///{+path}", "file:///a..b/...%20/.c");
     assert_eq!(path, Some(Ok(vec!["a..b/... /.c".to_owned()])));
-    // Any template can be held to it.
+    // Any template can be marked.
     let marked = template("docs://{+path}").file_like();
     let refused = marked.values("docs://a/../b").expect("the form is right");
     assert_eq!(refused, Err(Mismatch::Traversal("path")));
@@ -176,7 +176,7 @@ fn values_that_are_refused() {
 
 #[test]
 fn the_more_specific_first() {
-    // Each before all that follow it.
+    // Each is more specific than all that follow it.
     let ordered = [
         "x:a/b/{c}",
         "x:a/{b}/c",
@@ -203,7 +203,7 @@ fn the_more_specific_first() {
     }
 }
 
-/// Of a URI that is eight times as long the look-up takes about eight times as long, whatever the URI is.
+/// The look-up of a URI that is eight times as long takes about eight times as long, for any URI.
 #[test]
 fn hostile_uris_take_linear_time() {
     const LONG: usize = 1 << 20;
@@ -233,14 +233,14 @@ fn hostile_uris_take_linear_time() {
                 runs.min().unwrap()
             };
             let (short, long) = (fastest(LONG / TIMES), fastest(LONG));
-            // Quadratic time would be eight times this much; other work of the machine is not.
+            // Quadratic time would be eight times this limit; other load of the machine does not reach it.
             let most = short * 4 * TIMES as u32 + Duration::from_millis(100);
             assert!(long < most, "`{text}` {unit}: {short:?}, then {long:?}");
         }
     }
 }
 
-/// A template, and the text that values must not have, so that what they are is not a guess.
+/// A template, and the text that values must not contain, so that the values are unambiguous.
 const TEMPLATES: &[(&str, &str)] = &[
     ("notes://{a}", ""),
     ("notes://{a}/{b}", ""),
@@ -254,7 +254,7 @@ const TEMPLATES: &[(&str, &str)] = &[
 ];
 
 proptest! {
-    // J-9: what is expanded is matched, with the same values.
+    // J-9: an expanded URI matches, with the same values.
     #[test]
     fn expansion_is_undone(which in 0..TEMPLATES.len(), values in prop::array::uniform3("\\PC{1,12}|[a-z/%.,?#:-]{1,12}")) {
         let (text, without) = TEMPLATES[which];
