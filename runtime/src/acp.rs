@@ -31,8 +31,8 @@ use trueform_schema::{DecodeError, ErrorObject, Json, decode};
 
 use crate::jsonrpc::{code, shortened};
 
-/// The transports that an agent declared beside standard input and output, which it cannot leave out: ACP's
-/// `agentCapabilities.mcpCapabilities`. What is absent or null is not declared.
+/// The transports that an agent declared in ACP's `agentCapabilities.mcpCapabilities`. Standard input and output is always supported. A
+/// transport that is absent or null is not declared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct McpTransports {
     /// Streamable HTTP.
@@ -43,7 +43,7 @@ pub struct McpTransports {
     pub sse: bool,
 }
 
-/// The servers of a session: what the params of `session/new` and `session/load` say of them. Other members are left out.
+/// The servers of a session, as the params of `session/new` and `session/load` list them. Other members are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct McpServers {
@@ -57,7 +57,7 @@ pub struct McpServers {
 pub struct McpServer {
     /// The name that the client gave it.
     pub name: String,
-    /// How it is reached.
+    /// How the server is reached.
     pub transport: McpTransport,
 }
 
@@ -65,7 +65,7 @@ pub struct McpServer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum McpTransport {
-    /// A child process that speaks over standard input and output. The only kind that needs no `type`.
+    /// A child process that communicates over standard input and output. Only this kind needs no `type`.
     Stdio {
         /// The program.
         command: String,
@@ -88,7 +88,7 @@ pub enum McpTransport {
         /// Headers of every request.
         headers: Vec<NamedValue>,
     },
-    /// A kind that this version does not know, by its name. It is always refused.
+    /// The name of a kind that this version does not know. It is always refused.
     Unknown(String),
 }
 
@@ -102,7 +102,7 @@ pub struct NamedValue {
     pub value: String,
 }
 
-/// A server that an agent does not take, because it did not declare the transport.
+/// A server that an agent refuses, because it did not declare the transport.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
     server_name: String,
@@ -112,14 +112,14 @@ pub struct Refusal {
 }
 
 impl McpTransports {
-    /// No transport but standard input and output.
+    /// Only standard input and output.
     pub const STDIO_ONLY: Self = Self {
         http: false,
         sse: false,
     };
 
-    /// What an agent declared in the result of ACP's `initialize`, as JSON text. A result without `agentCapabilities` or without
-    /// `mcpCapabilities` in it declares nothing.
+    /// Reads what an agent declared from the JSON text `result`, the result of ACP's `initialize`. A result without `agentCapabilities` or
+    /// without `mcpCapabilities` declares nothing.
     ///
     /// # Errors
     /// [`DecodeError`] with the place, if a member does not have the type that ACP gives it.
@@ -143,8 +143,8 @@ impl McpTransports {
         Ok(declared.unwrap_or_default())
     }
 
-    /// Holds `servers` to what is declared. For a new session and for one that is loaded: a list that was saved may be older than
-    /// the declaration. Nothing is connected here; call it before anything is.
+    /// Checks that the agent declared the transports of `servers`. Call it for a new session and for one that is loaded, because a saved
+    /// list may be older than the declaration. It does not connect to any server; call it before you connect.
     ///
     /// # Errors
     /// One [`Refusal`] for each server that may not be used, in the order of `servers`.
@@ -162,7 +162,7 @@ impl McpTransports {
         }
     }
 
-    /// The kinds of transport that may be used, by their names.
+    /// Returns the kinds of transport that may be used, as names.
     #[must_use]
     pub fn supported(self) -> Vec<&'static str> {
         let all = [("stdio", true), ("http", self.http), ("sse", self.sse)];
@@ -187,10 +187,10 @@ impl McpTransports {
 }
 
 impl McpServers {
-    /// The servers in the params of `session/new` or `session/load`, as JSON text.
+    /// Reads the servers from the JSON text of the params of `session/new` or `session/load`.
     ///
     /// # Errors
-    /// [`DecodeError`] with the place, if an entry lacks what its kind needs. An entry of an unknown kind needs a name only.
+    /// [`DecodeError`] with the place, if an entry lacks what its kind needs. An entry of an unknown kind needs only a name.
     pub fn of_session(params: &str) -> Result<Self, DecodeError> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
@@ -203,7 +203,7 @@ impl McpServers {
         Self::of_list(list).map_err(|error| error.under("/mcpServers"))
     }
 
-    /// The servers of a list as `mcpServers` has it, such as one that was saved with a session, as JSON text.
+    /// Reads the servers from the JSON text of a list `mcpServers`, such as one that was saved with a session.
     ///
     /// # Errors
     /// As [`of_session`](Self::of_session).
@@ -220,7 +220,7 @@ impl McpServers {
 }
 
 impl McpTransport {
-    /// The name of the kind, as ACP's `type` has it; `stdio` for an entry without one.
+    /// Returns the name of the kind in ACP's `type`; `stdio` for an entry without `type`.
     #[must_use]
     pub fn kind(&self) -> &str {
         match self {
@@ -233,27 +233,27 @@ impl McpTransport {
 }
 
 impl Refusal {
-    /// The name of the server, at most [`MAX_REPEATED`](crate::jsonrpc::MAX_REPEATED) characters of it.
+    /// Returns the name of the server, at most [`MAX_REPEATED`](crate::jsonrpc::MAX_REPEATED) characters.
     #[must_use]
     pub fn server_name(&self) -> &str {
         &self.server_name
     }
 
-    /// The transport that the server needs, by its name, shortened as the server's name is.
+    /// Returns the name of the transport that the server needs, shortened in the same way as the server's name.
     #[must_use]
     pub fn requested_transport(&self) -> &str {
         &self.requested
     }
 
-    /// What the agent declared for that transport: `Some(false)`, or `None` for one that ACP has no capability for.
+    /// Returns what the agent declared for that transport: `Some(false)`, or `None` if ACP has no capability for the transport.
     #[must_use]
     pub fn declared_capability(&self) -> Option<bool> {
         self.declared
     }
 
-    /// The JSON-RPC error that refuses the session: -32602, whose message names all servers, and whose `data` has
-    /// `requestedTransport`, `serverName`, `declaredCapability` (`false`, or `null` for an unknown kind) and `supportedTransports`
-    /// of the first refusal, and all refusals in `refused`. `None` if there are none.
+    /// Returns the JSON-RPC error that refuses the session, with code -32602. Its message names all servers. Its `data` has
+    /// `requestedTransport`, `serverName`, `declaredCapability` (`false`, or `null` for an unknown kind) and `supportedTransports` of the
+    /// first refusal, and all refusals in `refused`. `None` if there are none.
     #[must_use]
     pub fn error(refused: &[Self]) -> Option<ErrorObject> {
         let first = refused.first()?;
@@ -306,10 +306,10 @@ impl fmt::Debug for NamedValue {
     }
 }
 
-/// An entry of any kind. Members are typed once the kind is known.
+/// An entry of any kind. Members are decoded after the kind is known.
 #[derive(Deserialize)]
 struct Entry<'a> {
-    /// Of ACP only: a configuration has the name outside of the entry.
+    /// Only in ACP: a configuration has the name outside the entry.
     #[serde(default, borrow)]
     name: Option<&'a RawValue>,
     #[serde(default, rename = "type", borrow)]
@@ -352,7 +352,7 @@ impl McpServer {
     }
 }
 
-/// The member `name` of an entry.
+/// Returns the member `name` of an entry.
 fn needed<T: DeserializeOwned>(name: &str, value: Option<&RawValue>) -> Result<T, DecodeError> {
     let text = value.map(RawValue::get);
     let Some(text) = text.filter(|text| *text != "null") else {
@@ -373,7 +373,7 @@ fn optional<T: DeserializeOwned>(
     }
 }
 
-/// A value, or its default in place of null.
+/// Returns a value, or its default in place of null.
 fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,8 +1,8 @@
 //! A `tracing` layer that sends the events of a request to its client.
 //!
-//! The layer gives the span of each request a slot when the span is made, and leaves the slot to the engine, which fills in the
-//! exchange on the same thread before any author's code runs. So the layer works behind filters and within other layers, and a
-//! server whose subscriber lacks it pays for one look at a flag.
+//! The layer puts an empty slot into the span of each request when the span is created. The engine then stores the exchange in the slot, on
+//! the same thread and before any code of the author runs. So the layer works behind filters and inside other layers. A server without the
+//! layer pays only for the check of a flag.
 
 mod fields;
 
@@ -29,9 +29,9 @@ use crate::{
 
 /// A [`tracing_subscriber::Layer`] that sends the events of a request to its client, as `notifications/message`.
 ///
-/// An event belongs to the request in whose span `mcp_request` it happens: in the function that serves the request, in what it calls
-/// and awaits, and in what it spawns within that span ([`tracing::Instrument`]). It goes to the client of that request only, before
-/// the response; events outside of requests, and those after the response, go to no client.
+/// An event belongs to the request in whose span `mcp_request` it occurs: in the function that serves the request, in the code that it
+/// calls and awaits, and in tasks that it spawns within that span ([`tracing::Instrument`]). The event is sent only to the client of that
+/// request, before the response. Events outside of requests and events after the response are not sent to any client.
 ///
 /// | what | the message |
 /// | --- | --- |
@@ -39,15 +39,15 @@ use crate::{
 /// | target | `logger` |
 /// | message and fields | `data`: an object with the member `message` and one for each field, of at most [`MAX_CLIENT_EVENT`] bytes |
 ///
-/// A client gets what it asked for: at 2026-07-28 messages from the level of the request's `_meta` on and none without one, before
-/// that those from the level of `logging/setLevel` on. [`max_level`](Self::max_level) bounds that on this side, by default to
-/// `INFO`. To a client that reads too slowly messages are lost, as [`Sent`](crate::Sent) describes: the code that logs never waits.
+/// A client gets the levels that it asked for. At 2026-07-28, the request's `_meta` has the lowest level, and without it no messages are
+/// sent. Before that, `logging/setLevel` sets the lowest level. [`max_level`](Self::max_level) limits the level on the server's side, by
+/// default to `INFO`. If a client reads too slowly, messages are lost, as [`Sent`](crate::Sent) describes: the code that logs never waits.
 ///
 /// Log messages leave the server. The specification forbids credentials, personal data and internals of the server in them. Fields
-/// whose names contain one of [`REDACTED_FIELDS`] are replaced; [`redact`](Self::redact) sees every event before it leaves, and may
-/// change it or keep it back. Events of this library are never sent: they are meant for the operator, and may be about the very
-/// message. The layer sees events within requests only if the span `mcp_request`, which has the level `INFO` and the target
-/// `trueform::trace`, is enabled for it.
+/// whose names contain one of [`REDACTED_FIELDS`] are replaced; [`redact`](Self::redact) gets every event before it is sent, and may change
+/// or drop it. Events of this library are never sent: they are meant for the operator, and may be about the message that is being sent. The
+/// layer sees events within requests only if the span `mcp_request`, which has the level `INFO` and the target `trueform::trace`, is
+/// enabled for it.
 ///
 /// ```
 /// use tracing_subscriber::prelude::*;
@@ -81,7 +81,7 @@ pub struct ClientLog {
 
 type Redact = Box<dyn Fn(ClientEvent) -> Option<ClientEvent> + Send + Sync>;
 
-/// An event on its way to a client.
+/// An event that is about to be sent to a client.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ClientEvent {
@@ -99,17 +99,17 @@ type Slot = Arc<OnceLock<Weak<Exchange>>>;
 /// The extension of a request span.
 struct RequestSlot(Slot);
 
-/// Whether there is a layer at all.
+/// Whether any layer exists.
 static IN_USE: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
-    /// The slot of the request span that was made last on this thread.
+    /// The slot of the request span that was created last on this thread.
     static LAST_SLOT: RefCell<Option<Slot>> = const { RefCell::new(None) };
-    /// Whether this thread is sending an event: what is logged meanwhile is about that, and is not sent.
+    /// Whether this thread is sending an event. Events that are logged during this are about the sending, and are not sent.
     static IS_SENDING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Forgets the span of an earlier request that was refused before it had an exchange. Called before a request span is made.
+/// Forgets the span of an earlier request that was refused before it had an exchange. Called before a request span is created.
 #[inline]
 pub(crate) fn forget() {
     if IN_USE.load(Ordering::Relaxed) {
@@ -117,7 +117,7 @@ pub(crate) fn forget() {
     }
 }
 
-/// The request span that was made last on this thread is that of `exchange`.
+/// Stores `exchange` in the slot of the request span that was created last on this thread.
 #[inline]
 pub(crate) fn attach(exchange: &Arc<Exchange>) {
     if IN_USE.load(Ordering::Relaxed)
@@ -129,7 +129,7 @@ pub(crate) fn attach(exchange: &Arc<Exchange>) {
 }
 
 impl ClientLog {
-    /// Sends events of the level `INFO` and worse.
+    /// Creates a layer that sends events of the level `INFO` and more severe ones.
     #[must_use]
     pub fn new() -> Self {
         IN_USE.store(true, Ordering::Relaxed);
@@ -139,8 +139,8 @@ impl ClientLog {
         }
     }
 
-    /// The most verbose level that may leave, whatever clients ask for. `INFO` unless this is called: libraries put what is of use to
-    /// attackers into `DEBUG` and `TRACE`.
+    /// Sets the most verbose level that is sent, whatever level clients ask for. The default is `INFO`, because libraries write details
+    /// that help attackers at `DEBUG` and `TRACE`.
     ///
     /// ```
     /// use tracing::Level;
@@ -154,8 +154,8 @@ impl ClientLog {
         self
     }
 
-    /// Calls `redact` with each event before it leaves. What it returns is sent; `None` keeps the event back, and so does a panic. A
-    /// second call replaces the first.
+    /// Calls `redact` with each event before it is sent. The event that it returns is sent. If it returns `None` or panics, the event is
+    /// dropped. A second call replaces the first.
     ///
     /// ```
     /// use trueform::ClientLog;
@@ -176,7 +176,7 @@ impl ClientLog {
         self
     }
 
-    /// Sends `event`, which happened in the request `exchange`.
+    /// Sends `event`, which occurred in the request `exchange`.
     fn send(&self, exchange: &Arc<Exchange>, event: &Event<'_>) {
         let level = level_of(event.metadata());
         if !exchange.is_open() || !exchange.caller.log.lets_through(&level) {
@@ -220,7 +220,7 @@ where
         }
         let Some(span) = cx.span(id) else { return };
         let mut extensions = span.extensions_mut();
-        // There may be several such layers.
+        // Several such layers may exist.
         let slot = match extensions.get_mut::<RequestSlot>() {
             Some(RequestSlot(slot)) => slot.clone(),
             None => {
@@ -252,7 +252,7 @@ where
     }
 }
 
-/// While it is there, this thread is sending an event.
+/// While it exists, this thread is sending an event.
 struct Sending;
 
 impl Sending {
@@ -268,7 +268,7 @@ impl Drop for Sending {
     }
 }
 
-/// Whether events with this target are the library's own.
+/// Returns whether events with this target are the library's own.
 fn is_own(target: &str) -> bool {
     target
         .strip_prefix("trueform")

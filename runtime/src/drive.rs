@@ -1,6 +1,6 @@
 //! Drives started calls to completion, under panic containment, a time limit and cancellation.
 //!
-//! The only place where the author's code meets tokio. Decides when a call ends; what is sent then is the job's business
+//! The only place where the author's code runs on tokio. This module decides when a call ends; the job decides what is sent then
 //! ([`Job::conclude`]).
 
 mod apart;
@@ -51,11 +51,11 @@ use crate::{
 
 /// A request being driven; completes with its response, or with `None` if nothing may be sent.
 ///
-/// Needs a tokio runtime from the first poll on. Dropping it drops the author's future; a blocking function goes on, and
-/// what it returns is thrown away.
+/// Needs a tokio runtime from the first poll on. Dropping it drops the author's future; a blocking function continues, and its return value
+/// is dropped.
 #[must_use = "nothing runs until it is polled"]
 pub(crate) struct CallFuture {
-    /// `None` once it has ended.
+    /// `None` after it has ended.
     job: Option<Box<dyn Job>>,
     /// Set at the first poll.
     clock: Option<Clock>,
@@ -71,12 +71,12 @@ impl CallFuture {
         }
     }
 
-    /// The request; `None` once it has ended.
+    /// Returns the request; `None` once it has ended.
     pub(crate) fn exchange(&self) -> Option<&Arc<Exchange>> {
         self.job.as_ref().map(|job| job.exchange())
     }
 
-    /// Ends the call, which is not answered yet: with an error, or with nothing if it was cancelled or is never answered (DEC-11).
+    /// Ends a call that has no response yet. Returns an error, or nothing if the call was cancelled or never gets a response (DEC-11).
     pub(crate) fn cut_off(&mut self) -> Option<Outgoing> {
         let job = self.job.take()?;
         let done = match job.exchange().cancelled.is_fired() {
@@ -86,7 +86,7 @@ impl CallFuture {
         concluded(job, done)
     }
 
-    /// How the job ended, if it did.
+    /// Returns how the job ended, if it did.
     fn poll_job(&mut self, cx: &mut Context<'_>) -> Poll<Completion> {
         let Some(job) = &mut self.job else {
             return Poll::Pending;
@@ -96,7 +96,7 @@ impl CallFuture {
         }
         if !self.begun {
             self.begun = true;
-            // The timers of the call belong to this runtime, also if another one polls them.
+            // The timers of the call belong to this runtime, even if another runtime polls them.
             let _ = job
                 .exchange()
                 .later()
@@ -126,7 +126,7 @@ impl Future for CallFuture {
         let this = self.get_mut();
         let done = std::task::ready!(this.poll_job(cx));
         Poll::Ready(this.job.take().and_then(|job| {
-            // O-2: cancelled in the moment in which it ended.
+            // O-2: cancelled at the moment at which it ended.
             let done = match job.exchange().cancelled.is_fired() {
                 true => Completion::Cancelled,
                 false => done,
@@ -136,7 +136,7 @@ impl Future for CallFuture {
     }
 }
 
-/// What is sent at the end of `job`, counted among what waits for its readers.
+/// Returns what is sent at the end of `job`, after it was counted as unread.
 fn concluded(job: Box<dyn Job>, done: Completion) -> Option<Outgoing> {
     let exchange = job.exchange().clone();
     let response = job.conclude(done)?;
@@ -168,7 +168,7 @@ impl Clock {
         }
     }
 
-    /// Ready with the limit that was overrun. `progressed` returns, once, whether progress was reported.
+    /// Is ready with the limit that was exceeded. `progressed` returns, once, whether progress was reported.
     fn poll_expired(
         &mut self,
         cx: &mut Context<'_>,
@@ -180,8 +180,8 @@ impl Clock {
             reset_by_progress,
         } = self.timeout;
         loop {
-            // Looked at on every poll, so that a future's own reports count from when they are made; those of a blocking
-            // function are seen when the time seems to be up.
+            // Checked on every poll, so that reports of a future count from the time of the report. Reports of a blocking function are seen
+            // when the time seems to be over.
             if reset_by_progress && progressed() {
                 self.restart();
             }
@@ -200,7 +200,7 @@ impl Clock {
         }
     }
 
-    /// Grants the limit anew, up to the hard limit. There is no limit if its end is later than any instant.
+    /// Restarts the limit, up to the hard limit. There is no limit if its end is later than any instant.
     fn restart(&mut self) {
         let next = tokio::time::Instant::now().checked_add(self.timeout.limit);
         let hard = self.timeout.hard_limit;
@@ -211,7 +211,7 @@ impl Clock {
         }
     }
 
-    /// Sets the clock anew if progress was reported at the last moment.
+    /// Restarts the clock if progress was reported at the last moment.
     fn running_again(&mut self, progressed: impl Fn() -> bool) -> bool {
         if !progressed() {
             return false;
@@ -221,7 +221,7 @@ impl Clock {
     }
 }
 
-/// Whatever has to be driven for one message.
+/// What has to be driven for one message.
 #[must_use = "nothing runs until it is polled"]
 pub(crate) enum Driving {
     One(CallFuture),
@@ -229,7 +229,7 @@ pub(crate) enum Driving {
 }
 
 impl Driving {
-    /// Ends what is not answered yet; what is answered is the response then (DEC-11).
+    /// Ends calls that have no response yet. Existing responses are returned (DEC-11).
     pub(crate) fn cut_off(&mut self, cx: &mut Context<'_>) -> Option<Outgoing> {
         match self {
             Self::One(call) => call.cut_off(),

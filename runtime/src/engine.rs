@@ -1,8 +1,8 @@
-//! The protocol engine: bytes in, a reply out. State and functions, no sockets and no async runtime.
+//! The protocol engine: it turns received bytes into a reply. It has state and functions, but no sockets and no async runtime.
 //!
-//! Transports hand it bytes and where they came from ([`Engine::receive`]) and write what it replies. A message takes one road,
-//! whatever its era and its transport: [`route`] says which door it comes in by, [`admit`] checks everything once, the
-//! generated dispatch selects the function that answers, in [`serve`].
+//! Transports pass it bytes and their source ([`Engine::receive`]) and write the reply. Messages of every era and transport take the same
+//! path: [`route`] selects the entry, [`admit`] checks everything once, and the generated dispatch selects the function in [`serve`] that
+//! answers.
 
 mod admit;
 mod batch;
@@ -38,11 +38,11 @@ use crate::{
     jsonrpc::{self, Malformed, Message},
 };
 
-/// A handle on the engine; clones share everything.
+/// A handle of the engine. Clones share all state.
 #[derive(Clone, Debug)]
 pub(crate) struct Engine(Arc<Shared>);
 
-/// What the handles share.
+/// The state that the handles share.
 pub(crate) struct Shared {
     pub(crate) host: Host,
     pub(crate) features: Features,
@@ -52,7 +52,7 @@ pub(crate) struct Shared {
     /// Which callers see what.
     visibility: Visibility,
     methods: MethodTable,
-    /// What clients said of themselves.
+    /// What clients declared about themselves.
     remembered: Remembered,
 }
 
@@ -75,7 +75,7 @@ impl Engine {
         }))
     }
 
-    /// The engine that a request belongs to.
+    /// Returns the engine that a request belongs to.
     pub(crate) fn of(host: &HostRef) -> Self {
         let owner = host.owner().into_any().downcast();
         Self(owner.expect("an engine is the owner of the host of its requests"))
@@ -123,7 +123,7 @@ impl Engine {
         reply
     }
 
-    /// Answers a message that was too long to be read whole; `prefix` is what was kept of it.
+    /// Answers a message that was too long to be read completely; `prefix` is the part that was kept.
     pub(crate) fn too_long(&self, source: &Source<'_>, prefix: &[u8], limit: usize) -> Reply {
         let error = jsonrpc::invalid_request(
             format!("a message longer than {limit} bytes"),
@@ -132,7 +132,7 @@ impl Engine {
         self.malformed(source, jsonrpc::malformed_from(prefix, error))
     }
 
-    /// The response to input that is not a valid message, if there may be one.
+    /// Returns the response to input that is not a valid message, if a response is allowed.
     fn malformed(&self, source: &Source<'_>, malformed: Malformed) -> Reply {
         let Malformed { kind, id, error } = malformed;
         tracing::debug!(
@@ -145,7 +145,7 @@ impl Engine {
             "malformed message"
         );
         let session = source.session();
-        // The id of a response is one of ours: it is never answered, and the one that waits for it learns of it.
+        // The id of a response is one of the server's own. A response is never answered; the request that waits for it gets the error.
         if let (jsonrpc::Kind::Response, Some(session), Some(id)) = (kind, session, &id) {
             session.asked.fail(id, error.message.clone());
         }
@@ -167,8 +167,8 @@ impl Engine {
         Reply::Ready(Outgoing::refusal(id, revision, Stage::Envelope, &error))
     }
 
-    /// What becomes of a message that is not a request and goes no further: over HTTP the refusal is the body of the response, without
-    /// an id, because the id is the server's own or belongs to nothing. A byte stream has nothing for it (A-8, GAP-17).
+    /// Returns the reply to a refused message that is not a request. Over HTTP, the refusal is the body of the response, without an id,
+    /// because the id is the server's own or belongs to no request. On a byte stream, nothing is sent (A-8, GAP-17).
     fn not_taken(source: &Source<'_>, refused: RefusedMessage) -> Reply {
         match refused {
             RefusedMessage::With {
@@ -187,7 +187,7 @@ impl Engine {
         }
     }
 
-    /// What became of a call.
+    /// Returns the reply for the outcome of a call.
     #[inline]
     fn called(&self, id: &RequestId, revision: Revision, called: Called) -> Reply {
         match called {
@@ -202,7 +202,7 @@ impl Engine {
     }
 }
 
-/// The refusal of a request that was looked at as a whole.
+/// Returns the refusal of a request that was read completely.
 fn refused_call(id: &RequestId, revision: Revision, error: &ErrorObject) -> Outgoing {
     route::refused(id, Stage::Call(revision.era()), Some(revision), error)
 }
@@ -216,7 +216,7 @@ impl Deref for Engine {
 }
 
 impl Shared {
-    /// The tools that are listed now.
+    /// Returns the tools that are listed now.
     pub(crate) fn tools_now(&self) -> Vec<Arc<ToolRoute>> {
         let tools = self.features.tools.iter();
         tools
@@ -224,8 +224,8 @@ impl Shared {
             .collect()
     }
 
-    /// Notifies every peer that may hear of it of a change of `topic`. A server that does not have the feature notifies nobody:
-    /// it did not declare the capability (B-8).
+    /// Notifies every peer that may be notified of a change of `topic`. A server without the feature notifies no peer, because it did not
+    /// declare the capability (B-8).
     pub(crate) fn notify(&self, topic: &'static Topic) {
         let is_offered = |offered: &'static Topic| std::ptr::eq(offered, topic);
         if self.features.topics().any(is_offered) {
@@ -233,7 +233,7 @@ impl Shared {
         }
     }
 
-    /// Ends open subscriptions; transports drain what runs. If the server stops already, the drain ends (DEC-11).
+    /// Ends open subscriptions; transports drain running calls. If the server is already stopping, the drain ends (DEC-11).
     pub(crate) fn shut_down(&self) {
         if !self.host.shutdown.fire() {
             self.host.at_once.fire();

@@ -1,13 +1,13 @@
-//! Why a server could not be built or could not go on. Not what a tool returns: see [`ToolError`](crate::ToolError).
+//! Why a server could not be built or could not continue. Not what a tool returns: see [`ToolError`](crate::ToolError).
 
 use std::{error::Error as StdError, fmt, io};
 
 /// The result of building or running a server.
 pub type Result<T = (), E = Error> = std::result::Result<T, E>;
 
-/// Why a server could not be built or could not go on.
+/// Why a server could not be built or could not continue.
 ///
-/// Registration problems are collected, so that all of them are reported at once, each with the places it concerns.
+/// Registration problems are collected, so that all of them are reported at once, each with the places that it concerns.
 pub struct Error(Box<Kind>);
 
 const _: () = assert!(
@@ -24,7 +24,7 @@ enum Kind {
 }
 
 impl Error {
-    /// Something outside Trueform that ends the server, such as a database that cannot be reached.
+    /// Returns an error for something outside Trueform that ends the server, such as a database that cannot be reached.
     pub fn other(source: impl Into<Box<dyn StdError + Send + Sync>>) -> Self {
         Self(Box::new(Kind::Other(source.into())))
     }
@@ -44,7 +44,7 @@ impl Error {
         }))
     }
 
-    /// What is wrong with what was registered, one sentence each; empty for other errors.
+    /// Returns the problems of what was registered, one sentence each. Empty for other errors.
     #[must_use]
     pub fn problems(&self) -> &[String] {
         match &*self.0 {
@@ -71,8 +71,7 @@ impl fmt::Display for Error {
     }
 }
 
-/// As [`Display`](fmt::Display), with the causes of an [`other`](Error::other) error: this is what a `main` that returns the error
-/// prints.
+/// Like [`Display`](fmt::Display), with the causes of an [`other`](Error::other) error. A `main` that returns the error prints this.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Kind::Other(other) = &*self.0 else {

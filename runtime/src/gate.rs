@@ -1,10 +1,10 @@
-//! What a message must satisfy before anything else looks at it, and before it leaves: which era it belongs to, whether its
-//! headers and its required `_meta` agree with it, whether its revision allows what it says.
+//! The checks of a message before anything else reads it, and before it is sent: which era it belongs to, whether its headers and its
+//! required `_meta` agree with it, and whether its revision allows its content.
 //!
-//! Checks run in the order of GAP-2: envelope, era, headers, version, required `_meta`, method, capability, params. On the
-//! way out there is one check, of the whole message; lists of tools were checked when the tools were registered, and what the
-//! library says by itself, always in the same words (`list_changed`, the end of a subscription), is not checked each time.
-//! Knows no tools and no transport; headers come through [`Headers`].
+//! Checks run in the order of GAP-2: envelope, era, headers, version, required `_meta`, method, capability, params. Outgoing messages have
+//! one check, of the whole message. Lists of tools were checked when the tools were registered. Messages of the library that never change
+//! (`list_changed`, the end of a subscription) are not checked each time. This module does not depend on tools or transports; it reads
+//! headers through [`Headers`].
 
 mod claims;
 mod codes;
@@ -78,7 +78,7 @@ pub(crate) const NAME_HEADER: &str = "mcp-name";
 /// Prefix of the headers that repeat arguments marked `x-mcp-header`.
 pub(crate) const PARAM_HEADER_PREFIX: &str = "mcp-param-";
 
-/// Whether messages may come in arrays at `revision`.
+/// Returns whether messages may be sent in arrays at `revision`.
 pub(crate) const fn has_batches(revision: Revision) -> bool {
     matches!(revision, Revision::V2025_03_26)
 }

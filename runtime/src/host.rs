@@ -1,7 +1,7 @@
-//! The server as a request knows it: what it calls itself, its settings, the application's state, whether it shuts down.
+//! The part of the server that requests use: its identity, its settings, the application's state, and whether it shuts down.
 //!
-//! What the server offers is not here: the engine, which holds it, is reached by its type only, so that nothing below the engine
-//! imports it.
+//! The features of the server are not part of it. The engine holds them and is accessed only through its type, so that nothing below the
+//! engine imports it.
 
 use std::{
     any::{Any, TypeId},
@@ -23,42 +23,42 @@ use crate::{
 /// Values that [`Server::state`](crate::Server::state) registered, by type.
 pub(crate) type States = HashMap<TypeId, Arc<dyn Any + Send + Sync>>;
 
-/// What an author settled before the server started.
+/// The settings of an author before the server started.
 #[derive(Debug)]
 pub(crate) struct Settings {
     pub(crate) info: Implementation,
     pub(crate) instructions: Option<String>,
     pub(crate) revisions: Revisions,
-    /// Most calls that one peer may have running; further ones are refused.
+    /// The maximum number of running calls of one peer; further ones are refused.
     pub(crate) max_in_flight: usize,
     pub(crate) ask: AskSettings,
-    /// Most bytes of messages that wait for their readers, before calls are refused.
+    /// The maximum number of bytes of unread messages before calls are refused.
     pub(crate) max_unread: usize,
-    /// Most steps of the check of one call's arguments, and of its result.
+    /// The maximum number of steps of the check of one call's arguments, and of its result.
     pub(crate) max_check_steps: u64,
-    /// Shortest time between two reports of progress of one call.
+    /// The shortest time between two progress reports of one call.
     pub(crate) progress_interval: Duration,
-    /// What is done about outgoing messages that their revision does not allow.
+    /// How to treat outgoing messages that their revision does not allow.
     pub(crate) outgoing: Policy,
-    /// What is done about incoming ones.
+    /// How to treat such incoming messages.
     pub(crate) incoming: Inbound,
 }
 
-/// What an author settled about questions to clients.
+/// The author's settings of questions to clients.
 #[derive(Debug)]
 pub(crate) struct AskSettings {
-    /// How long the answer to a request is waited for.
+    /// How long to wait for the answer to a request.
     pub(crate) timeout: Duration,
-    /// Most requests to clients that are not answered yet: of all, and of one session.
+    /// The maximum number of unanswered requests to clients: in total, and in one session.
     pub(crate) max: usize,
     pub(crate) max_in_session: usize,
-    /// How often one call may ask.
+    /// In how many rounds one call may ask.
     pub(crate) rounds: u32,
-    /// How long the state of a call counts that has asked.
+    /// How long the state of a call that has asked is valid.
     pub(crate) expiry: Duration,
-    /// Most bytes of it, before it is sealed.
+    /// The maximum size of this state in bytes, before it is sealed.
     pub(crate) state_bytes: usize,
-    /// What it is sealed with.
+    /// The keys that seal it.
     pub(crate) keys: Keys,
 }
 
@@ -68,21 +68,21 @@ pub(crate) struct Host {
     /// The server's `Implementation` as the newest revision writes it.
     info_json: Box<str>,
     states: States,
-    /// How many requests to clients are not answered yet.
+    /// The number of unanswered requests to clients.
     pub(crate) asks: AtomicUsize,
-    /// What waits for its readers, over all connections.
+    /// The unread messages of all connections.
     pub(crate) unread: Arc<Unread>,
-    /// Fired when the server is asked to stop: what runs is drained.
+    /// Fired when the server is asked to stop: running calls are drained.
     pub(crate) shutdown: Signal,
     /// Fired when it is asked a second time: the drain ends (DEC-11).
     pub(crate) at_once: Signal,
 }
 
-/// What holds a [`Host`], and everything else of the server.
+/// The owner of a [`Host`] and of everything else of the server.
 pub(crate) trait HostOwner: Any + Send + Sync {
     fn host(&self) -> &Host;
 
-    /// The owner itself, for those who know its type.
+    /// Returns the owner itself, for code that knows its type.
     fn into_any(self: Arc<Self>) -> Arc<dyn Any + Send + Sync>;
 }
 
@@ -128,7 +128,7 @@ impl Host {
         }
     }
 
-    /// How results are written at `revision`: with this server's `serverInfo` (C-4).
+    /// Returns how results are written at `revision`: with this server's `serverInfo` (C-4).
     pub(crate) fn view(&self, revision: Revision) -> View<'_> {
         View::at(revision).with_server_info(&self.info_json)
     }
@@ -141,7 +141,7 @@ impl Host {
         self.states.get(&TypeId::of::<T>())?.clone().downcast().ok()
     }
 
-    /// Revisions that are served, newest first, as far as `among` has them.
+    /// Returns the served revisions that are in `among`, newest first.
     pub(crate) fn served(&self, among: Revisions) -> Vec<Revision> {
         let mut served: Vec<_> = self
             .settings
@@ -153,12 +153,12 @@ impl Host {
         served
     }
 
-    /// Whether `revision` is served.
+    /// Returns whether `revision` is served.
     pub(crate) fn serves(&self, revision: Revision) -> bool {
         self.settings.revisions.contains(revision)
     }
 
-    /// Whether a revision of the legacy era is served.
+    /// Returns whether a revision of the legacy era is served.
     pub(crate) fn serves_legacy(&self) -> bool {
         let legacy = Revisions::until(Revision::LATEST_LEGACY);
         self.settings.revisions.intersects(legacy)

@@ -1,4 +1,4 @@
-//! Which capabilities are declared, and which a request cannot do without: the one reading of both, for servers and for clients.
+//! Which capabilities are declared, and which a request requires: the common logic of servers and clients.
 
 use std::{borrow::Cow, fmt};
 
@@ -10,16 +10,16 @@ use trueform_schema::{
 
 use crate::gate::shown;
 
-/// Client capabilities that a request cannot do without.
+/// Client capabilities that a request requires.
 ///
-/// Checked before the tool runs. A modern client that did not declare them gets -32021, which lists them, and a legacy one a
-/// result with `isError`. A tool that can do without does not name them, and looks at
+/// They are checked before the tool runs. A modern client that did not declare them gets -32021, which lists them; a legacy client gets a
+/// result with `isError`. A tool that can work without them does not name them, and checks
 /// [`Context::client_capabilities`](crate::Context::client_capabilities) before it asks.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct RequiredCapabilities(u8);
 
 impl RequiredCapabilities {
-    /// Nothing.
+    /// No capability.
     pub const NONE: Self = Self(0);
     /// `sampling`.
     pub const SAMPLING: Self = Self(1);
@@ -31,12 +31,12 @@ impl RequiredCapabilities {
     pub const ELICITATION_URL: Self = Self(1 << 3);
     /// `roots`.
     pub const ROOTS: Self = Self(1 << 4);
-    /// `tasks.requests.sampling.createMessage`, which only 2025-11-25 has: no tool can need it in general.
+    /// `tasks.requests.sampling.createMessage`, which only 2025-11-25 has, so no tool can generally require it.
     pub(crate) const SAMPLING_TASKS: Self = Self(1 << 5);
     /// `tasks.requests.elicitation.create`, likewise.
     pub(crate) const ELICITATION_TASKS: Self = Self(1 << 6);
-    /// `sampling.context`, for what a sampling request includes of servers' context. Revisions before 2025-11-25 do not have it: there
-    /// `sampling` is enough.
+    /// `sampling.context`, for sampling requests that include context of servers. Revisions before 2025-11-25 do not have it: there,
+    /// `sampling` is sufficient.
     pub const SAMPLING_CONTEXT: Self = Self(1 << 7);
 
     const NAMES: [(Self, &'static str); 8] = [
@@ -53,8 +53,8 @@ impl RequiredCapabilities {
         (Self::ELICITATION_TASKS, "tasks.requests.elicitation.create"),
     ];
 
-    /// What a client must have declared to be sent `method` with these `params`, as JSON text (Q-2, R-1, R-2). The method table
-    /// names the capability of the method; some params need more.
+    /// Returns what a client must have declared before it can be sent `method` with these `params`, as JSON text (Q-2, R-1, R-2). The
+    /// method table has the capability of the method; some params need more.
     pub(crate) fn of_request(method: Method, params: &str) -> Self {
         #[derive(Default, Deserialize)]
         #[serde(default)]
@@ -82,7 +82,7 @@ impl RequiredCapabilities {
         }
     }
 
-    /// What a client must have declared, beside that, to be asked to do `method` as a task, if these `params` ask for that
+    /// Returns what a client must also have declared before it can be asked to run `method` as a task, if these `params` ask for this
     /// (W-1).
     pub(crate) fn of_task(method: Method, revision: Revision, params: &str) -> Self {
         let need = match Self::of_method(method) {
@@ -96,8 +96,8 @@ impl RequiredCapabilities {
         }
     }
 
-    /// What a client must have declared, beside that, to be sent `method` with these `params`, if they include the context of servers
-    /// (Q-3). A client may ignore what it is asked to include, so that only servers are held to this.
+    /// Returns what a client must also have declared before it can be sent `method` with these `params`, if they include the context of
+    /// servers (Q-3). A client may ignore this request, so only servers are checked.
     pub(crate) fn of_context(method: Method, revision: Revision, params: &str) -> Self {
         #[derive(Default, Deserialize)]
         #[serde(default)]
@@ -117,7 +117,7 @@ impl RequiredCapabilities {
         }
     }
 
-    /// The capability of `method`, if a server may need it.
+    /// Returns the capability of `method`, if a server may need it.
     fn of_method(method: Method) -> Self {
         let named = capability_of(method).and_then(|capability| {
             let named = Self::NAMES
@@ -128,7 +128,7 @@ impl RequiredCapabilities {
         named.unwrap_or(Self::NONE)
     }
 
-    /// Both.
+    /// Returns the capabilities of both.
     ///
     /// ```
     /// use trueform::RequiredCapabilities;
@@ -141,13 +141,13 @@ impl RequiredCapabilities {
         Self(self.0 | other.0)
     }
 
-    /// Whether nothing is needed.
+    /// Returns whether no capability is required.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The capabilities, as the specification spells them.
+    /// Returns the names of the capabilities in the specification.
     #[cfg(feature = "testing")]
     pub(crate) fn names(self) -> impl Iterator<Item = &'static str> {
         let needed = Self::NAMES
@@ -156,7 +156,7 @@ impl RequiredCapabilities {
         needed.map(|(_, name)| name)
     }
 
-    /// What of it `capabilities` do not declare.
+    /// Returns the part that `capabilities` do not declare.
     pub(crate) fn missing_from(self, capabilities: &ClientCapabilities) -> Self {
         match self.is_empty() {
             true => self,
@@ -164,14 +164,14 @@ impl RequiredCapabilities {
         }
     }
 
-    /// What of it no client of `revision` can declare.
+    /// Returns the part that no client of `revision` can declare.
     pub(crate) fn unknown_at(self, revision: Revision) -> Self {
         let declared = serde_json::from_value::<ClientCapabilities>(self.as_capabilities());
         let declared = declared.expect("it is written as an object of capabilities");
         self.missing_in(&shown(&declared, View::at(revision)))
     }
 
-    /// What of it `declared`, a written capabilities object, does not declare.
+    /// Returns the part that `declared`, a serialized capabilities object, does not declare.
     fn missing_in(self, declared: &Value) -> Self {
         let is_missing = |(need, name): &(Self, &'static str)| {
             if self.0 & need.0 == 0 {
@@ -188,7 +188,7 @@ impl RequiredCapabilities {
         missing.fold(Self::NONE, |missing, (need, _)| missing.and(need))
     }
 
-    /// The `ClientCapabilities` object that would declare it (C-10).
+    /// Returns the `ClientCapabilities` object that declares it (C-10).
     pub(crate) fn as_capabilities(self) -> Value {
         let mut capabilities = serde_json::Map::new();
         for (need, name) in Self::NAMES {
@@ -209,11 +209,11 @@ impl RequiredCapabilities {
     }
 }
 
-/// Something that the client did not declare and a message of it needs.
+/// Something that a message of the client needs and that the client did not declare.
 pub(crate) struct Undeclared {
     /// Its name in messages.
     pub(crate) what: String,
-    /// The `ClientCapabilities` object that would declare it.
+    /// The `ClientCapabilities` object that declares it.
     pub(crate) required: Value,
 }
 
@@ -235,7 +235,7 @@ impl From<RequiredCapabilities> for Undeclared {
     }
 }
 
-/// Whether `declared`, a written capabilities object, has `capability`, as the method table names it: `tools`,
+/// Returns whether `declared`, a serialized capabilities object, has `capability`, with a name from the method table: `tools`,
 /// `resources.subscribe`.
 pub(crate) fn declares(declared: &Value, capability: &str) -> bool {
     let found = capability
@@ -244,23 +244,23 @@ pub(crate) fn declares(declared: &Value, capability: &str) -> bool {
     found.is_some_and(|value| *value != Value::Bool(false))
 }
 
-/// Whether `extensions`, the member of a capabilities object, names the extension `identifier` (C-14).
+/// Returns whether `extensions`, the member of a capabilities object, names the extension `identifier` (C-14).
 pub(crate) fn declares_extension(extensions: Option<&Map<JsonObject>>, identifier: &str) -> bool {
     extensions.is_some_and(|extensions| extensions.contains_key(identifier))
 }
 
-/// The capability that the side which answers `method` must have declared, at the newest revision that has the method.
+/// Returns the capability that the receiver of `method` must have declared, at the newest revision that has the method.
 pub(crate) fn capability_of(method: Method) -> Option<&'static str> {
     let mut revisions = Revision::ALL.into_iter().rev();
     revisions.find_map(|at| method.rules(at))?.capability
 }
 
-/// Whether the method with these `rules` is a request that a client may send. Notifications have no results.
+/// Returns whether the method with these `rules` is a request that a client may send. Notifications have no results.
 pub(crate) fn is_request_of_client(rules: &Rules) -> bool {
     rules.direction.from_client() && !rules.results.is_empty()
 }
 
-/// Whether `params`, as JSON text, ask for a task, where `method` has tasks at `revision` (W-1).
+/// Returns whether `params`, as JSON text, ask for a task, if `method` has tasks at `revision` (W-1).
 pub(crate) fn asks_for_task(method: Method, revision: Revision, params: &str) -> bool {
     #[derive(Default, Deserialize)]
     #[serde(default)]
@@ -272,7 +272,7 @@ pub(crate) fn asks_for_task(method: Method, revision: Revision, params: &str) ->
         && serde_json::from_str::<Asked>(params).is_ok_and(|asked| asked.task.is_some())
 }
 
-/// Whether a request of `method` may ask for a task at `revision` (W-1).
+/// Returns whether a request of `method` may ask for a task at `revision` (W-1).
 pub(crate) fn has_tasks(method: Method, revision: Revision) -> bool {
     let rules = method.rules(revision);
     rules.is_some_and(|rules| rules.results.contains(&"CreateTaskResult"))

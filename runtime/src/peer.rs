@@ -1,5 +1,5 @@
-//! The other side of a connection, a session or a stateless request: what it said of itself, which of its requests are in
-//! flight, what it was asked, and the messages that wait for it. Knows no feature and no transport.
+//! The other side of a connection, a session or a stateless request: what it declared about itself, its requests in flight, the requests to
+//! it, and the messages that wait for it. This module does not depend on any feature or transport.
 
 mod asked;
 mod caller;

@@ -1,4 +1,4 @@
-//! What nearly every server uses, for `use trueform::prelude::*`.
+//! The items that nearly every server uses, for `use trueform::prelude::*`.
 
 pub use crate::{
     Args, Asked, Context, DynamicPrompt, DynamicResource, DynamicTemplate, DynamicTool, Json,

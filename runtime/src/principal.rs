@@ -1,11 +1,11 @@
-//! Who a request comes from, as far as the server's own authentication knows.
+//! The sender of a request, as identified by the server's own authentication.
 
 use std::{any::Any, fmt, sync::Arc};
 
 /// The authenticated caller of a request.
 ///
-/// Trueform does not authenticate. A tower layer in front of the endpoint does, and puts a `Principal` into the request's
-/// extensions; tools then take it as a parameter, and a session answers only the principal that opened it.
+/// Trueform does not authenticate callers. A tower layer in front of the endpoint does, and puts a `Principal` into the request's
+/// extensions. Tools then take it as a parameter, and a session accepts only the principal that opened it.
 ///
 #[cfg_attr(
     feature = "http",
@@ -38,7 +38,7 @@ let app = endpoint.layer(middleware::from_fn(authenticate));
 ```
 "#
 )]
-/// What else is known of the caller goes with it:
+/// It can also hold other data about the caller:
 ///
 /// ```
 /// use trueform::Principal;
@@ -54,7 +54,7 @@ pub struct Principal {
 }
 
 impl Principal {
-    /// The caller known as `subject`, which must be unique among callers.
+    /// Creates the caller with the name `subject`, which must be unique among callers.
     #[must_use]
     pub fn new(subject: impl Into<Arc<str>>) -> Self {
         Self {
@@ -63,7 +63,7 @@ impl Principal {
         }
     }
 
-    /// Attaches what else is known, such as token claims. A second call replaces the first.
+    /// Attaches other data about the caller, such as token claims. A second call replaces the first.
     ///
     /// ```
     /// use trueform::Principal;
@@ -81,20 +81,20 @@ impl Principal {
         self
     }
 
-    /// The unique name.
+    /// Returns the unique name.
     #[must_use]
     pub fn subject(&self) -> &str {
         &self.subject
     }
 
-    /// What [`Principal::with_details`] attached, if it was a `T`.
+    /// Returns the data that [`Principal::with_details`] attached, if it is a `T`.
     #[must_use]
     pub fn details<T: 'static>(&self) -> Option<&T> {
         self.details.as_deref()?.downcast_ref()
     }
 }
 
-/// Without the details, which may be secret.
+/// Omits the details, which may be secret.
 impl fmt::Debug for Principal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Principal")

@@ -1,4 +1,4 @@
-//! What the expansions of Trueform's macros name. Not a public interface: it may change in any release.
+//! Items that the expansions of Trueform's macros use. Not a public interface: it may change in any release.
 
 // `#[tool]` and `#[server]`: each parameter, the result, the tool itself.
 pub use std::vec::Vec;

@@ -1,8 +1,8 @@
 #![doc = include_str!("projection.md")]
 
-// What older revisions merely do not know is left out by the encoder, and content blocks that did not exist yet are rewritten
-// by it, wherever they stand. This module owns the rewrites that need more than the value: schemas whose form was narrower,
-// and which results go with them.
+// The encoder leaves out what older revisions do not have, and rewrites content blocks that did not exist yet, wherever they occur. This
+// module does the rewrites that need more than the value: schemas with a narrower form in older revisions, and the results that belong to
+// them.
 
 use std::borrow::Cow;
 
@@ -21,15 +21,15 @@ use crate::{
 #[doc(inline)]
 pub use trueform_schema::projection::Rule;
 
-/// The member that carries other values where only objects are allowed (GAP-15).
+/// The member that wraps other values if only objects are allowed (GAP-15).
 const RESULT: &str = Wrapped::MEMBER;
 
-/// Every rule there is: those of the bindings, and those of schemas and their results, which are carried out here.
+/// Returns all rules: those of the bindings, and those of schemas and their results, which this module applies.
 pub fn rules() -> impl Iterator<Item = Rule> {
     projection::rules().chain(RULES.iter().copied())
 }
 
-/// The rules that are carried out here. What a revision does not have at all is left out after that.
+/// The rules that this module applies. Members that a revision does not have are left out afterwards.
 const RULES: &[Rule] = &[
     // GAP-15, TRAP-11
     Rule::new(
@@ -73,7 +73,7 @@ const LEGACY: u8 = Revisions::until(Revision::LATEST_LEGACY).bits();
 const WRAPPED: u8 = Wrapped::REVISIONS.bits();
 const BOOLEANS: &str = "boolean schemas directly under `properties` as `{}` and `{\"not\": {}}`";
 
-/// `tool` as `revision` can decode it.
+/// Returns `tool` in a form that `revision` can decode.
 pub(crate) fn tool(tool: &Tool, revision: Revision) -> Cow<'_, Tool> {
     if !Revisions::from_bits(LEGACY).contains(revision) {
         return Cow::Borrowed(tool);
@@ -96,8 +96,8 @@ pub(crate) fn tool(tool: &Tool, revision: Revision) -> Cow<'_, Tool> {
     projected
 }
 
-/// `params` as `revision` can decode them, if anything about them has to be rewritten. The input schemas of the tools get the
-/// `properties` that they may lack, as those of the server's own tools do.
+/// Returns `params` in a form that `revision` can decode, if anything has to be rewritten. Input schemas of tools without `properties` get
+/// them, like those of the server's own tools.
 pub(crate) fn sampling(
     params: &CreateMessageRequestParams,
     revision: Revision,
@@ -122,8 +122,8 @@ pub(crate) fn sampling(
     Some(older)
 }
 
-/// Whether `revision` sees the structured content of `result` [`Wrapped`]. `wraps` says whether the tool's output schema is
-/// wrapped for older revisions; a result without such a schema is judged by its own value.
+/// Returns whether `revision` gets the structured content of `result` [`Wrapped`]. `wraps` says whether the tool's output schema is wrapped
+/// for older revisions. For a result without such a schema, its own value decides.
 pub(crate) fn wraps(result: &CallToolResult, wraps: Option<bool>, revision: Revision) -> bool {
     Wrapped::REVISIONS.contains(revision)
         && result
@@ -132,13 +132,13 @@ pub(crate) fn wraps(result: &CallToolResult, wraps: Option<bool>, revision: Revi
             .is_some_and(|structured| wraps.unwrap_or(!structured.is_object()))
 }
 
-/// Whether every value the schema allows is an object, judged by its root.
+/// Returns whether every value the schema allows is an object, according to its root.
 pub(crate) fn has_object_root(schema: &JsonObject) -> bool {
     schema.to_value().get("type").and_then(Value::as_str) == Some("object")
 }
 
-/// The schema of `{"result": value}` for a schema of `value`: definitions move to the new root, and references to the old
-/// root follow it.
+/// Returns the schema of `{"result": value}` for a schema of `value`: definitions move to the new root, and references to the old root are
+/// adapted.
 fn wrapped_schema(schema: &JsonObject) -> JsonObject {
     let Value::Object(mut inner) = schema.to_value() else {
         return schema.clone();
@@ -150,7 +150,7 @@ fn wrapped_schema(schema: &JsonObject) -> JsonObject {
             definitions.insert(keyword.to_owned(), found);
         }
     }
-    // An id would make the old root a document of its own, to which no pointer from outside applies.
+    // An id would make the old root a separate document, to which no pointer from outside applies.
     inner.remove("$id");
     let mut inner = Value::Object(inner);
     follow_root(&mut inner);
@@ -170,7 +170,8 @@ fn wrapped_schema(schema: &JsonObject) -> JsonObject {
     JsonObject::from(outer)
 }
 
-/// Makes references to the root of a schema point at where it is wrapped. References to definitions stay: these moved along.
+/// Makes references to the root of a schema point to its place in the wrapper. References to definitions do not change, because the
+/// definitions moved too.
 fn follow_root(schema: &mut Value) {
     let Value::Object(members) = schema else {
         return;
@@ -195,7 +196,7 @@ fn follow_root(schema: &mut Value) {
     }
 }
 
-/// The schema with `properties` at its root, where it has none.
+/// Returns the schema with `properties` at its root, if it has none.
 pub(crate) fn with_properties(schema: &JsonObject) -> Option<JsonObject> {
     let Value::Object(mut root) = schema.to_value() else {
         return None;
@@ -203,8 +204,8 @@ pub(crate) fn with_properties(schema: &JsonObject) -> Option<JsonObject> {
     add_properties(&mut root).then(|| JsonObject::from(root))
 }
 
-/// The schema without boolean ones directly under `properties`, which clients of older revisions refuse; `None` if there
-/// is nothing to change.
+/// Returns the schema without boolean schemas directly under `properties`, which clients of older revisions refuse; `None` if there is
+/// nothing to change.
 fn without_boolean_properties(schema: &JsonObject) -> Option<JsonObject> {
     let Value::Object(mut root) = schema.to_value() else {
         return None;
@@ -280,7 +281,7 @@ mod tests {
         );
     }
 
-    // I-10: what a model may call is a tool wherever it is listed.
+    // I-10: a tool that a model may call is rewritten wherever it is listed.
     #[test]
     fn tools_for_sampling() {
         let boolean = json!({"type": "object", "properties": {"x": true}});

@@ -1,6 +1,6 @@
-//! What a server gives a client to keep: encrypted and authenticated, so that the client can neither read nor change it.
+//! Data that a server lets a client keep: encrypted and authenticated, so that the client can neither read nor change it.
 //!
-//! XChaCha20-Poly1305: its nonces are long enough to be drawn at random by any number of processes that share a key.
+//! The algorithm is XChaCha20-Poly1305: its nonces are long enough that any number of processes that share a key can use random ones.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ pub(crate) use self::without_cipher::Keys;
 pub(crate) const KEY_BYTES: usize = 32;
 
 impl fmt::Debug for Keys {
-    /// Without the keys.
+    /// Omits the keys.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Keys")
     }
@@ -34,15 +34,15 @@ mod with_cipher {
     /// Length of a nonce in bytes.
     const NONCE_BYTES: usize = 24;
 
-    /// The keys of a server: the first seals, all open.
+    /// The keys of a server: the first key seals, all keys open.
     pub(crate) struct Keys {
-        /// Empty for one key that is drawn when it is needed.
+        /// Empty for one random key that is generated when it is needed.
         given: Vec<XChaCha20Poly1305>,
         drawn: OnceLock<XChaCha20Poly1305>,
     }
 
     impl Keys {
-        /// `keys`; without any, a random one of this process.
+        /// Uses `keys`; if there are none, a random key of this process.
         pub(crate) fn new(keys: &[[u8; KEY_BYTES]]) -> Self {
             let ciphers = keys.iter().map(|key| XChaCha20Poly1305::new(key.into()));
             Self {
@@ -51,7 +51,7 @@ mod with_cipher {
             }
         }
 
-        /// Empty if the system has no random numbers.
+        /// Returns the keys. Empty if the system cannot generate random numbers.
         fn all(&self) -> &[XChaCha20Poly1305] {
             if !self.given.is_empty() {
                 return &self.given;
@@ -60,7 +60,7 @@ mod with_cipher {
                 return std::slice::from_ref(drawn);
             }
             match Key::<XChaCha20Poly1305>::try_generate() {
-                // The first one counts, if several are drawn at once.
+                // If several are generated at once, the first one is used.
                 Ok(key) => {
                     let drawn = self.drawn.get_or_init(|| XChaCha20Poly1305::new(&key));
                     std::slice::from_ref(drawn)
@@ -72,8 +72,8 @@ mod with_cipher {
             }
         }
 
-        /// `plain` as text that only [`open`](Self::open) with the same `bound` reads. `None` if the system has
-        /// no random numbers.
+        /// Seals `plain` as text that only [`open`](Self::open) with the same `bound` can read. `None` if the system cannot generate random
+        /// numbers.
         pub(crate) fn seal(&self, plain: &[u8], bound: &[u8]) -> Option<String> {
             let nonce = XNonce::try_generate().ok()?;
             let payload = Payload {
@@ -86,7 +86,7 @@ mod with_cipher {
             Some(BASE64_URL_SAFE_NO_PAD.encode(bytes))
         }
 
-        /// What was sealed as `text` with the same `bound`, with one of these keys.
+        /// Opens `text`, which was sealed with the same `bound` and one of these keys.
         pub(crate) fn open(&self, text: &str, bound: &[u8]) -> Option<Vec<u8>> {
             let bytes = BASE64_URL_SAFE_NO_PAD.decode(text).ok()?;
             let (nonce, sealed) = bytes.split_first_chunk::<NONCE_BYTES>()?;
@@ -136,7 +136,7 @@ mod tests {
             "a new nonce each time"
         );
         assert_eq!(keys.open(&sealed, b"bound").as_deref(), Some(&b"state"[..]));
-        // Another order of the keys, and more of them.
+        // The keys in another order, and an additional one.
         let rotated = Keys::new(&[[3; KEY_BYTES], [1; KEY_BYTES]]);
         assert_eq!(
             rotated.open(&sealed, b"bound").as_deref(),
@@ -146,7 +146,7 @@ mod tests {
         assert!(keys.open(&newer, b"bound").is_none(), "the first key seals");
         assert!(keys.open(&sealed, b"other").is_none());
         assert!(Keys::new(&[]).open(&sealed, b"bound").is_none());
-        // Each character of it counts.
+        // Each character matters.
         for at in 0..sealed.len() {
             let mut bytes = sealed.clone().into_bytes();
             bytes[at] = if bytes[at] == b'A' { b'B' } else { b'A' };

@@ -1,4 +1,4 @@
-//! A flag that tasks can wait for: cancellation of one exchange, shutdown of the server. Needs no async runtime.
+//! A flag that tasks can wait for: cancellation of one exchange, shutdown of the server. It needs no async runtime.
 
 use std::{
     future::Future,
@@ -10,7 +10,7 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// Set once, never reset.
+/// A flag that is set once and never reset.
 #[derive(Debug, Default)]
 pub(crate) struct Signal {
     fired: AtomicBool,
@@ -20,12 +20,12 @@ pub(crate) struct Signal {
 #[derive(Debug, Default)]
 struct Waiting {
     last_key: u64,
-    /// Wakers under keys; those without one share the key 0.
+    /// Wakers with their keys; those without a key share the key 0.
     wakers: Vec<(u64, Waker)>,
 }
 
 impl Signal {
-    /// Sets the flag and wakes all waiting tasks. Later calls do nothing. True for the first one.
+    /// Sets the flag and wakes all waiting tasks. Later calls do nothing. Returns `true` for the first call.
     pub(crate) fn fire(&self) -> bool {
         if self.fired.swap(true, Ordering::SeqCst) {
             return false;
@@ -41,8 +41,7 @@ impl Signal {
         self.fired.load(Ordering::SeqCst)
     }
 
-    /// Ready once the flag is set. Wakers are kept as long as the signal: a future that the signal outlives uses
-    /// [`Fired`].
+    /// Is ready when the flag is set. Wakers are kept as long as the signal, so futures with a shorter life use [`Fired`].
     pub(crate) fn poll_fired(&self, cx: &mut Context<'_>) -> Poll<()> {
         self.poll_as(0, cx)
     }
@@ -61,7 +60,7 @@ impl Signal {
             None => waiting.wakers.push((key, cx.waker().clone())),
         }
         drop(waiting);
-        // `fire` may have emptied the list between the two looks at the flag.
+        // `fire` may have emptied the list between the two checks of the flag.
         if self.is_fired() {
             Poll::Ready(())
         } else {
@@ -75,12 +74,12 @@ impl Signal {
     }
 }
 
-/// Completes when a signal that an owner shares is fired. Dropped, it leaves nothing behind.
+/// Completes when a signal of a shared owner is fired. When it is dropped, it removes its waker.
 #[derive(Debug)]
 pub(crate) struct Fired<T: ?Sized> {
     owner: Arc<T>,
     signal: fn(&T) -> &Signal,
-    /// The key it is registered under, and for whom.
+    /// The key of the registration, and its waker.
     registered: Option<(u64, Waker)>,
 }
 
@@ -101,14 +100,14 @@ impl<T: ?Sized> Future for Fired<T> {
         let this = &mut *self;
         let signal = (this.signal)(&this.owner);
         let key = match &this.registered {
-            // Polled often by loops: nothing is locked while nothing changes.
+            // Loops poll this often, so it takes no lock while nothing changes.
             Some((_, waker)) if waker.will_wake(cx.waker()) && !signal.is_fired() => {
                 return Poll::Pending;
             }
             Some((key, _)) => *key,
             None if signal.is_fired() => return Poll::Ready(()),
             None => {
-                // Nothing is known by a new key: it is not looked for, however many wait.
+                // A new key is not in the list, so it is not searched for, however many wait.
                 let mut waiting = signal.lock();
                 waiting.last_key += 1;
                 let key = waiting.last_key;
@@ -143,7 +142,7 @@ impl<T: ?Sized> Drop for Fired<T> {
 mod tests {
     use super::*;
 
-    /// Not [`Waker::noop`]: `will_wake` need not hold for its clones.
+    /// Not [`Waker::noop`]: `will_wake` does not have to be true for its clones.
     struct Nobody;
 
     impl std::task::Wake for Nobody {

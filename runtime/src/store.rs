@@ -1,7 +1,7 @@
 //! Stores for state that several processes can share: tasks and, for HTTP clients up to 2025-11-25, sessions and the events of streams
 //! that can be resumed.
 //!
-//! Each of the three is a trait with a bounded implementation in memory. An implementation stores values and does not interpret them: the
+//! Each of the three is a trait with a limited implementation in memory. An implementation stores values and does not interpret them: the
 //! states of a session and of a task are opaque, and an event is a message with a place in a stream.
 
 #[cfg(feature = "http")]
@@ -37,9 +37,9 @@ pub use self::{
     task::{TaskRecord, TaskStore},
 };
 
-/// What a store method gives: a value that is there already, or one that has to be waited for.
+/// What a store method returns: a value that is available at once, or one that has to be awaited.
 ///
-/// A store in memory answers at once and costs no allocation; a store behind a network boxes a future.
+/// A store in memory returns at once and needs no allocation; a store behind a network boxes a future.
 ///
 /// ```
 /// use trueform::store::StoreFuture;
@@ -49,20 +49,20 @@ pub use self::{
 /// # drop((at_once, in_a_while));
 /// ```
 pub enum StoreFuture<'a, T> {
-    /// The value is there. `None` once it has been taken.
+    /// The value is available. `None` after it has been taken.
     Ready(Option<T>),
-    /// The value is on its way.
+    /// The value has to be awaited.
     Later(Pin<Box<dyn Future<Output = T> + Send + 'a>>),
 }
 
 impl<'a, T> StoreFuture<'a, T> {
-    /// A value that is there already.
+    /// Creates a future with a value that is available at once.
     #[must_use]
     pub fn ready(value: T) -> Self {
         Self::Ready(Some(value))
     }
 
-    /// A value that `future` gives.
+    /// Creates a future with the value that `future` returns.
     #[must_use]
     pub fn later(future: impl Future<Output = T> + Send + 'a) -> Self {
         Self::Later(Box::pin(future))
@@ -76,7 +76,7 @@ impl<T: Unpin> Future for StoreFuture<'_, T> {
         match self.get_mut() {
             Self::Ready(value) => match value.take() {
                 Some(value) => Poll::Ready(value),
-                // Polled after completion: never ready again, as the trait allows.
+                // Polled after completion: never ready again, which the trait allows.
                 None => Poll::Pending,
             },
             Self::Later(future) => future.as_mut().poll(cx),
@@ -93,12 +93,12 @@ impl<T> fmt::Debug for StoreFuture<'_, T> {
     }
 }
 
-/// Why a store could not do what was asked. The text is for the log; peers get a short sentence.
+/// Why an operation of a store failed. The text is for the log; peers get a short sentence.
 #[derive(Debug)]
 pub struct StoreError(Box<dyn Error + Send + Sync>);
 
 impl StoreError {
-    /// Wraps what went wrong.
+    /// Wraps the cause.
     pub fn new(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self(cause.into())
     }

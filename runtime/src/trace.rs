@@ -1,4 +1,4 @@
-//! The span of a request: made once. How the request ended is recorded once.
+//! The span of a request. It is created once, and the outcome of the request is recorded once.
 
 mod context;
 
@@ -18,9 +18,9 @@ pub(crate) const REQUEST_SPAN: &str = "mcp_request";
 #[cfg(feature = "tracing-log")]
 pub(crate) const REQUEST_TARGET: &str = module_path!();
 
-/// The span in which everything happens that is done for a request. `revision`, `name` and `outcome` are recorded once known: `name` is
-/// that of the tool, prompt, resource or method of an extension, and `outcome` is `ok`, `tool error`, `cancelled`, `dropped`, or the
-/// code of an error. `trace_id` and `parent_id` are recorded if the request names a trace. The client's text is cut and escaped.
+/// Creates the span for all work of a request. `revision`, `name` and `outcome` are recorded when they are known: `name` is the name of the
+/// tool, prompt, resource or method of an extension, and `outcome` is `ok`, `tool error`, `cancelled`, `dropped`, or the code of an error.
+/// `trace_id` and `parent_id` are recorded if the request names a trace. Text of the client is truncated and escaped.
 pub(crate) fn request_span(id: &RequestId, method: &str) -> tracing::Span {
     tracing::info_span!(
         REQUEST_SPAN,
@@ -52,7 +52,7 @@ pub(crate) fn record_trace(meta: &Extras) {
     }
 }
 
-/// Records how the request ended that `response` answers.
+/// Records the outcome of the request that `response` answers.
 pub(crate) fn record_response(span: &tracing::Span, response: &Outgoing) {
     match response.outcome() {
         Some(Outcome::Result) => span.record("outcome", "ok"),
@@ -72,8 +72,8 @@ pub(crate) fn record_dropped(span: &tracing::Span) {
     span.record("outcome", "dropped");
 }
 
-/// The span of a request that is answered later. Dropped before that, it records that the request was cancelled: its peer
-/// went away, or the server was stopped.
+/// The span of a request that is answered later. If it is dropped before, it records that the request was cancelled: its peer disconnected,
+/// or the server was stopped.
 #[derive(Debug)]
 pub(crate) struct Unanswered(Option<tracing::Span>);
 
@@ -82,7 +82,7 @@ impl Unanswered {
         Self(Some(span))
     }
 
-    /// Records how the request ended that `response` answers.
+    /// Records the outcome of the request that `response` answers.
     pub(crate) fn answered(mut self, response: &Outgoing) {
         if let Some(span) = self.0.take() {
             record_response(&span, response);

@@ -1,7 +1,7 @@
 //! Transports: byte streams such as standard input and output, and Streamable HTTP (feature `http`).
 //!
 //! [`Server::run`](crate::Server::run) serves standard input and output, [`Service::serve_stream`](crate::Service::serve_stream) any
-//! other byte stream. [`StreamSettings`] bounds both.
+//! other byte stream. [`StreamSettings`] sets the limits of both.
 
 #[cfg(feature = "http")]
 pub mod http;
@@ -14,10 +14,9 @@ pub(crate) mod stream;
 
 pub use self::stream::StreamSettings;
 
-/// Completes when the process is asked to end: SIGTERM or Ctrl-C. Can be called again for the next time.
+/// Completes when the process is asked to end: SIGTERM or Ctrl-C. It can be called again for the next request to end.
 ///
-/// The handlers are in place when this returns, not when the future is first polled: call it before anybody can know
-/// that the server is there.
+/// The signal handlers are installed when this returns, not when the future is first polled: call it before the server announces itself.
 pub(crate) fn asked_to_end() -> impl Future<Output = ()> {
     #[cfg(unix)]
     let (mut terminate, mut interrupt) = {

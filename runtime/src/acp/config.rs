@@ -1,4 +1,4 @@
-//! The servers of a configuration file, which has them by name.
+//! The servers of a configuration file, which lists them by name.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -7,9 +7,9 @@ use trueform_schema::{DecodeError, Map, decode};
 use super::{Entry, McpServer, McpServers, McpTransport, NamedValue, needed, optional};
 
 impl McpServers {
-    /// The servers of a configuration as desktop clients and editors have it, as JSON text: an object `mcpServers` with an entry for
-    /// each name, in which `env` and `headers` are objects. An entry without `type` has a `command`, or else a `url` for Streamable
-    /// HTTP, whose `type` is `http` or `streamable-http`. Other members are left out.
+    /// Reads the servers from the JSON text of a configuration of a desktop client or editor. The text is an object with the member
+    /// `mcpServers`, which has an entry for each name. In an entry, `env` and `headers` are objects. An entry without `type` has a
+    /// `command`, or a `url` for Streamable HTTP. The `type` of Streamable HTTP is `http` or `streamable-http`. Other members are ignored.
     ///
     /// ```
     /// use trueform::acp::McpServers;
@@ -76,7 +76,7 @@ fn transport(entry: &str) -> Result<McpTransport, DecodeError> {
     })
 }
 
-/// The members of the object `name`; none if it is absent.
+/// Returns the members of the object `name`; none if it is absent.
 fn named(name: &str, value: Option<&RawValue>) -> Result<Vec<NamedValue>, DecodeError> {
     let text = match value.map(RawValue::get) {
         None | Some("null") => return Ok(Vec::new()),

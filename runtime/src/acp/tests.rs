@@ -42,7 +42,7 @@ fn what_is_declared_decides() {
         let refused = declared.check(&session.mcp_servers).unwrap_err();
         let names: Vec<_> = refused.iter().map(Refusal::server_name).collect();
         assert_eq!(names, expected, "{declared:?}");
-        // One at a time the verdict is the same: none depends on its neighbours.
+        // One at a time, the result is the same: no server depends on its neighbours.
         for server in &session.mcp_servers {
             let is_refused = declared.check([server]).is_err();
             assert_eq!(
@@ -182,7 +182,7 @@ fn entries_that_lack_something() {
         );
         assert_eq!(error.message(), expected, "{entry}");
     }
-    // Members of other kinds are not read. An unknown kind is refused, and not read as another.
+    // Members of other kinds are not read. An unknown kind is refused, and is not read as another kind.
     let odd = one(r#"{ "name": "a", "command": "c", "url": 7 }"#).unwrap();
     assert_eq!(odd.mcp_servers[1].transport.kind(), "stdio");
     let unknown = one(r#"{ "name": "a", "type": "HTTP", "command": "c" }"#).unwrap();
@@ -199,7 +199,7 @@ fn entries_that_lack_something() {
     }
 }
 
-/// Values of headers and variables are often secrets, and names may be as long as their writers like.
+/// Values of headers and variables are often secrets, and names may have any length.
 #[test]
 fn nothing_is_given_away() {
     let session = McpServers::of_session(ALL_KINDS).unwrap();
