@@ -1,4 +1,4 @@
-//! Batches: what the replies to the messages of one ask for, how its calls are driven, and the one array that answers it.
+//! Batches: what the replies to their messages require, how their calls are driven, and the one array that answers a batch.
 
 use std::{
     future::Future,
@@ -12,14 +12,14 @@ use super::{
 };
 use crate::{feature::job::Job, gate::Outgoing};
 
-/// The replies to the messages of a batch, by what is left to do for them.
+/// The replies to the messages of a batch, grouped by the work that is left for each.
 #[derive(Default)]
 pub(crate) struct Sorted {
-    /// What is there already.
+    /// Responses that are ready.
     pub(crate) responses: Responses,
-    /// What is answered later, and the place of each response.
+    /// Calls that are answered later, each with the place of its response.
     pub(crate) jobs: Vec<(usize, Box<dyn Job>)>,
-    /// What is never answered. Responses need not wait for it.
+    /// Work that is never answered. Responses need not wait for it.
     pub(crate) background: Vec<Box<dyn Job>>,
 }
 
@@ -34,14 +34,14 @@ impl Sorted {
                 Reply::Running(job) => sorted.jobs.push((place, job)),
                 Reply::Background(job) => sorted.background.push(job),
                 Reply::Ready(response) => sorted.responses.push(place, response),
-                // Batches do not nest, and the engine leaves out what is not answered.
+                // Batches do not nest, and the engine leaves out messages that get no response.
                 Reply::Silent | Reply::Batch(_) => {}
             }
         }
         sorted
     }
 
-    /// Whether nothing in the batch is answered.
+    /// Returns whether no message of the batch gets a response.
     pub(crate) fn is_unanswered(&self) -> bool {
         self.jobs.is_empty() && self.responses.is_empty()
     }
@@ -50,13 +50,13 @@ impl Sorted {
 /// The responses to one message, which may be a batch.
 #[derive(Debug, Default)]
 pub(crate) struct Responses {
-    /// With the place of each in its batch.
+    /// Each with its place in the batch.
     list: Vec<(usize, Outgoing)>,
     is_batch: bool,
 }
 
 impl Responses {
-    /// Those to a batch: however many they are, an array holds them.
+    /// Creates the responses to a batch. They are sent as an array, even if there is only one.
     pub(crate) fn of_batch() -> Self {
         Self {
             list: Vec::new(),
@@ -72,18 +72,18 @@ impl Responses {
         self.list.is_empty()
     }
 
-    /// The response, unless it is part of a batch.
+    /// Returns the response, unless it is part of a batch.
     pub(crate) fn single(&self) -> Option<&Outgoing> {
         let (_, response) = self.list.first().filter(|_| !self.is_batch)?;
         Some(response)
     }
 
-    /// Whether they are those to a batch.
+    /// Returns whether these are the responses to a batch.
     pub(crate) fn is_batch(&self) -> bool {
         self.is_batch
     }
 
-    /// As one message each, in the order of the requests.
+    /// Returns each response as its own message, in the order of the requests.
     pub(crate) fn into_list(mut self) -> Vec<Outgoing> {
         self.list.sort_by_key(|(place, _)| *place);
         self.list
@@ -92,7 +92,7 @@ impl Responses {
             .collect()
     }
 
-    /// As one message; `None` if nothing is answered.
+    /// Returns all responses as one message; `None` if there is no response.
     pub(crate) fn into_message(mut self) -> Option<Outgoing> {
         match self.is_batch {
             false => self.list.pop().map(|(_, response)| response),
@@ -113,7 +113,7 @@ impl From<Outgoing> for Responses {
     }
 }
 
-/// The calls of one batch; completes with the array of all its responses.
+/// The calls of one batch. Completes with the array of all its responses.
 pub(crate) struct Batch {
     calls: Calls,
     responses: Responses,
@@ -128,7 +128,7 @@ impl Batch {
         }
     }
 
-    /// Ends what is not answered yet, and gives the array of all responses.
+    /// Ends the calls that are not answered yet, and returns the array of all responses.
     pub(super) fn cut_off(&mut self, cx: &mut Context<'_>) -> Option<Outgoing> {
         self.calls.cut_off();
         match Pin::new(self).poll(cx) {

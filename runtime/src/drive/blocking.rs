@@ -1,7 +1,7 @@
 //! Threads for tools that block.
 //!
-//! Like the blocking pool of tokio, with one difference that matters to a server: a runtime that shuts down does not wait
-//! for these threads, so one tool that never returns cannot keep the process alive.
+//! Like the blocking pool of tokio, with one difference that matters to a server: a runtime that shuts down does not wait for these
+//! threads. So a tool that never returns cannot keep the process alive.
 
 use std::{
     collections::VecDeque,
@@ -18,7 +18,7 @@ use crate::feature::job::PoolWork;
 pub const MAX_BLOCKING_THREADS: usize = 512;
 /// Most calls that wait for such a thread. One more is answered with an error.
 pub const MAX_BLOCKING_QUEUE: usize = 1024;
-/// How long a thread without work stays.
+/// How long an idle thread is kept.
 const KEEP: Duration = Duration::from_secs(10);
 
 static POOL: BlockingPool = BlockingPool {
@@ -41,8 +41,8 @@ struct PoolState {
     idle: usize,
 }
 
-/// Runs `work` on a thread of the pool, inside the calling task's runtime. It is dropped without being run if nobody waits for it
-/// when its turn comes, if no thread can be started, or if [`MAX_BLOCKING_QUEUE`] others wait.
+/// Runs `work` on a thread of the pool, inside the calling task's runtime. The work is dropped without being run if its caller no longer
+/// waits when its turn comes, if no thread can be started, or if [`MAX_BLOCKING_QUEUE`] other calls wait.
 pub(super) fn run(work: PoolWork) {
     let runtime = Handle::try_current().ok();
     let PoolWork { run, caller } = work;
@@ -57,7 +57,7 @@ impl BlockingPool {
     fn push(&'static self, job: PoolWork) {
         let mut state = self.lock();
         if state.jobs.len() >= MAX_BLOCKING_QUEUE {
-            // Dropped without the lock: what a job holds may be an author's.
+            // Dropped without the lock, because dropping a job may run an author's code.
             let jobs = std::mem::take(&mut state.jobs);
             let (wanted, unwanted): (Vec<_>, Vec<_>) =
                 jobs.into_iter().partition(PoolWork::is_wanted);
@@ -98,7 +98,7 @@ impl BlockingPool {
         loop {
             if let Some(job) = state.jobs.pop_front() {
                 drop(state);
-                // A panic is the tool's; the receiver learns of it by the dropped sender, and the thread lives on.
+                // A panic belongs to the tool. The receiver notices it because the sender is dropped, and the thread continues.
                 let run = || match job.is_wanted() {
                     true => (job.run)(),
                     false => drop(job),
@@ -135,7 +135,7 @@ mod tests {
 
     use super::*;
 
-    /// What `work` returns; an error says that it panicked.
+    /// Returns the result of `work`; an error if it panicked.
     fn returned<T: Send + 'static>(
         work: impl FnOnce() -> T + Send + 'static,
     ) -> oneshot::Receiver<T> {
@@ -171,13 +171,13 @@ mod tests {
         assert_eq!(returned(|| 5).await, Ok(5));
     }
 
-    // A job whose caller is gone takes neither a thread nor a place in the queue.
+    // A job whose caller has gone uses neither a thread nor a place in the queue.
     #[test]
     fn what_nobody_waits_for_is_dropped() {
         static SMALL: BlockingPool = BlockingPool {
             state: Mutex::new(PoolState {
                 jobs: VecDeque::new(),
-                // As if all of them were busy.
+                // Simulates that all threads are busy.
                 threads: MAX_BLOCKING_THREADS,
                 idle: 0,
             }),
@@ -207,7 +207,7 @@ mod tests {
         SMALL.push(job(&late, MAX_BLOCKING_QUEUE + 1));
         assert_eq!(SMALL.lock().jobs.len(), 2, "the others are dropped");
         drop(kept);
-        // One thread gets free.
+        // One thread becomes free.
         thread::spawn(|| SMALL.serve());
         let limit = Duration::from_secs(20);
         assert_eq!(has_run.recv_timeout(limit), Ok(MAX_BLOCKING_QUEUE + 1));

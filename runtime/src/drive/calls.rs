@@ -14,7 +14,7 @@ use crate::{
     gate::Outgoing,
 };
 
-/// Calls at work.
+/// Running calls.
 #[derive(Default)]
 pub(crate) struct Calls(Vec<Part>);
 
@@ -23,45 +23,45 @@ struct Part {
     /// `None` once the call has ended.
     call: Option<CallFuture>,
     only_listens: bool,
-    /// Where its response belongs among those of its batch.
+    /// The place of its response among those of its batch.
     place: usize,
-    /// The response, until everything that was sent before it has been taken.
+    /// The response. It is kept until everything that was sent before it has been taken.
     response: Option<Outgoing>,
 }
 
 /// What a call sends.
 #[derive(Debug)]
 pub(crate) enum CallEvent {
-    /// A message that belongs to a call which is not answered yet. Calls of a byte stream have none: their messages go to
-    /// the stream.
+    /// A message that belongs to a call which is not answered yet. Calls of a byte stream never return this: their messages go to the
+    /// stream.
     Message(Outgoing),
     /// The response to the request at `place` of its batch.
     Response { place: usize, message: Outgoing },
 }
 
 impl Calls {
-    /// The only call of its message.
+    /// Creates the only call of its message.
     pub(crate) fn one(job: Box<dyn Job>) -> Self {
         Self(vec![Part::new(0, job)])
     }
 
-    /// Calls of one batch, each with the place of its response.
+    /// Creates the calls of one batch, each with the place of its response.
     pub(crate) fn of_batch(jobs: Vec<(usize, Box<dyn Job>)>) -> Self {
         let parts = jobs.into_iter();
         Self(parts.map(|(place, job)| Part::new(place, job)).collect())
     }
 
-    /// The requests, in the order in which they came.
+    /// Returns the requests, in the order in which they came.
     pub(crate) fn exchanges(&self) -> impl Iterator<Item = &Arc<Exchange>> {
         self.0.iter().map(|part| &part.exchange)
     }
 
-    /// Whether there is nothing but subscriptions, which cannot be answered with one JSON object.
+    /// Returns whether all calls are subscriptions, which cannot be answered with one JSON object.
     pub(crate) fn only_listen(&self) -> bool {
         self.0.iter().all(|part| part.only_listens)
     }
 
-    /// Whether every call has ended. What they sent may not be taken yet.
+    /// Returns whether every call has ended. Their messages may not have been taken yet.
     pub(crate) fn have_ended(&self) -> bool {
         self.0.iter().all(|part| part.call.is_none())
     }
@@ -75,8 +75,8 @@ impl Calls {
         }
     }
 
-    /// What is sent next; `None` when every call has ended and everything was taken. Where the reader has no room for messages, they
-    /// wait with their calls, which go on.
+    /// Returns what is sent next; `None` when every call has ended and everything was taken. If the reader has no room for messages, they
+    /// wait with their calls, which continue.
     pub(crate) fn poll_next(
         &mut self,
         has_room: bool,
@@ -110,7 +110,7 @@ impl Part {
     }
 
     fn poll_next(&mut self, has_room: bool, cx: &mut Context<'_>) -> Poll<Option<CallEvent>> {
-        // What waits leaves before the call goes on, so that a call which says much loses nothing while its client reads.
+        // Waiting messages leave before the call continues. So a call that sends many messages loses none while its client reads.
         if let (MessageSink::Own(outbox), Some(_)) = (self.exchange.sink(), &self.call)
             && has_room
             && let Some(message) = outbox.try_next()

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::{feature::job::Job, gate::Outgoing};
 
-/// What became of a message.
+/// How the engine treats a message.
 pub(crate) enum Reply {
     /// Nothing is answered. HTTP: 202.
     Silent,

@@ -39,11 +39,11 @@ pub(super) struct Received<'a> {
     pub(super) method: &'a str,
     /// The raw params.
     pub(super) params: Option<&'a RawValue>,
-    /// What all of it was read from; empty for a message of a batch.
+    /// The whole message; empty for a message of a batch.
     pub(super) message: &'a [u8],
 }
 
-/// Who sends a request, and at which revision: what is known before its method is looked at.
+/// Who sends a request, and at which revision: known before its method is checked.
 pub(super) struct Entered {
     pub(super) revision: Revision,
     /// The session or the byte stream that the request belongs to. A byte stream has one table of ids for both eras.
@@ -58,16 +58,16 @@ pub(crate) struct Admitted<'a> {
     pub(super) id: &'a RequestId,
     pub(super) method: &'static str,
     pub(super) source: &'a Source<'a>,
-    /// What the request was read from; empty for a message of a batch.
+    /// The whole message; empty for a message of a batch.
     pub(super) message: &'a [u8],
     pub(super) by: Entered,
     /// How the request opened its session; `None` if it opened none.
     pub(super) opening: Option<Opening>,
-    /// What was read quickly of its `_meta`.
+    /// The part of its `_meta` that was read by the fast path.
     pub(super) quick: QuickMeta,
 }
 
-/// What was read quickly of the `_meta` of a request, whose params have none then.
+/// The part of a request's `_meta` that was read by the fast path. The decoded params then have no `_meta`.
 #[derive(Default)]
 pub(super) struct QuickMeta {
     pub(super) stated: Option<Stated>,
@@ -75,7 +75,7 @@ pub(super) struct QuickMeta {
 }
 
 impl<'a> Admitted<'a> {
-    /// `received`, a request of `method`, which passed.
+    /// Creates the admitted form of `received`, a request of `method` that passed the checks.
     #[inline]
     pub(super) fn new(received: &Received<'a>, method: &'static str, by: Entered) -> Self {
         Self {
@@ -93,14 +93,14 @@ impl<'a> Admitted<'a> {
         self.by.revision
     }
 
-    /// The headers of a stateless HTTP request.
+    /// Returns the headers of a stateless HTTP request.
     pub(super) fn headers(&self) -> Option<&'a dyn Headers> {
         let http = self.source.http().filter(|_| self.by.is_stateless)?;
         Some(http.headers)
     }
 
-    /// The request as what is kept of it while it is in flight. What is kept of `meta` is taken out of it: it is large, and
-    /// moves once this way.
+    /// Creates the exchange that is kept while the request is in flight. It takes its parts out of `meta`: that is large, and moves only
+    /// once this way.
     #[inline]
     pub(super) fn exchange(
         &mut self,
@@ -169,7 +169,7 @@ impl Engine {
             ..
         } = *received;
         let door = self.route(source, name, &claims)?;
-        // Before anything that could be answered. A stream's table of ids serves both eras.
+        // Before any check that could send a response. The table of ids of a stream serves both eras.
         let ids = match &door {
             Door::Session(session) => Some(*session),
             Door::Stateless | Door::Opening => source.session().filter(|_| source.is_stream()),
@@ -224,7 +224,7 @@ impl Engine {
         Ok(dispatch(self, admitted, request))
     }
 
-    /// The revision of a request that stands on its own, by its headers and its `_meta`.
+    /// Returns the revision of a stateless request, by its headers and its `_meta`.
     fn stateless(
         &self,
         received: &Received<'_>,
@@ -237,7 +237,7 @@ impl Engine {
         let refuse = |error| RefusedMessage::at(Stage::Claims, Some(newest), error);
         let claimed = claims.revision();
         let served = self.served_modern(claimed);
-        // Before anything is refused, so that the span of a refusal has it too.
+        // Before any refusal, so that the span of a refused request also has the revision.
         if let Some(revision) = served {
             trace::record_revision(span, revision);
         }
@@ -262,7 +262,7 @@ impl Engine {
             return Err(refuse(gate::missing_version(claims)));
         };
         let Some(revision) = served else {
-            // The whole list, because a client may well go on in the legacy era (C-7, GAP-3).
+            // Lists all revisions, because a client may continue in the legacy era (C-7, GAP-3).
             let served = self.host.served(Revisions::ALL);
             return Err(refuse(jsonrpc::unsupported_version(&version, &served)));
         };
@@ -282,19 +282,19 @@ impl Engine {
         })
     }
 
-    /// The revision `named`, if it is one of the modern era that is served.
+    /// Returns the revision `named`, if it belongs to the modern era and is served.
     pub(super) fn served_modern(&self, named: Option<Revision>) -> Option<Revision> {
         named.filter(|named| named.era() == Era::Modern && self.host.serves(*named))
     }
 
-    /// The newest revision of the modern era that is served, or that there is.
+    /// Returns the newest revision of the modern era that is served; if none is served, the newest that exists.
     pub(super) fn newest_modern(&self) -> Revision {
         let mut all = Revision::ALL.into_iter().rev();
         let newest = all.find_map(|revision| self.served_modern(Some(revision)));
         newest.unwrap_or(Revision::LATEST)
     }
 
-    /// What `session` negotiated; `None` for a `ping`, which needs no open session.
+    /// Returns what `session` negotiated; `None` for a `ping`, which needs no open session.
     fn in_session(
         &self,
         received: &Received<'_>,
@@ -364,7 +364,7 @@ impl Engine {
         Ok(dispatch(self, admitted, request))
     }
 
-    /// Answers `initialize`. It opens the session of its byte stream, or over HTTP one of its own (DEC-2).
+    /// Answers `initialize`. It opens the session of its byte stream; over HTTP, it opens a new session (DEC-2).
     fn opening(&self, received: &Received<'_>, claims: Claims<'_>) -> Reply {
         let Received { source, params, .. } = *received;
         let (method, incoming) = (Method::Initialize, self.host.settings.incoming);
@@ -399,7 +399,7 @@ impl Engine {
         }
     }
 
-    /// The decoded params of a request, as `revision` allows them.
+    /// Returns the decoded params of a request, as `revision` allows them.
     fn params(
         &self,
         received: &Received<'_>,
@@ -420,8 +420,8 @@ impl Engine {
         decoded.map_err(|error| undeclared.unwrap_or(error))
     }
 
-    /// The error for a client that lacks a capability which the called tool, prompt or resource needs, if the params are
-    /// malformed: the capability comes before the params (GAP-2).
+    /// Returns the error for a client that lacks a capability which the called tool, prompt or resource needs, if the params are malformed.
+    /// The capability is checked before the params (GAP-2).
     fn undeclared(
         &self,
         source: &Source<'_>,
@@ -437,7 +437,7 @@ impl Engine {
         self.lacking(source, method, revision, name.as_deref(), Some(&declared))
     }
 
-    /// The error for a stateless client that lacks a capability which the tool, prompt or resource `name` needs.
+    /// Returns the error for a stateless client that lacks a capability which the tool, prompt or resource `name` needs.
     #[cold]
     fn lacking(
         &self,
@@ -457,7 +457,7 @@ impl Engine {
     }
 }
 
-/// The member of an extension's request that a header repeats.
+/// Returns the member of an extension's request that a header repeats.
 #[cold]
 fn named_by_extension(
     received: &Received<'_>,
@@ -469,8 +469,8 @@ fn named_by_extension(
     gate::member_text(params, member).map(Cow::Owned)
 }
 
-/// Checks the level from which on a request wants log messages (M-3). In a session `logging/setLevel` sets it, and the member has
-/// no meaning.
+/// Checks the minimum level of the log messages that a request asks for (M-3). In a session `logging/setLevel` sets the level, and the
+/// member has no meaning.
 pub(super) fn check_log_level(
     meta: &RequestMetaObject,
     revision: Revision,

@@ -1,4 +1,4 @@
-//! Batches: what they may hold, and how their messages are served.
+//! Batches: what they may contain, and how their messages are served.
 //!
 //! [`has_batches`] names the revision that has them.
 
@@ -26,7 +26,7 @@ impl Engine {
     ) -> Reply {
         let NamedSession::Found(session) = source.named() else {
             return match source.named() {
-                // Without a session there is no revision at which an array is a message.
+                // Without a session, there is no revision at which an array is a message.
                 NamedSession::Absent => Self::no_batch(source.revision()),
                 missing => Self::not_taken(source, Self::no_session(source, missing)),
             };
@@ -53,7 +53,7 @@ impl Engine {
                     let claims = Claims::of(&message, self.host.settings.incoming);
                     match message {
                         Message::Request { id, method, params } => {
-                            // What goes on to the engine gets its own there.
+                            // A message that is passed to the engine gets its own span there.
                             let span = || {
                                 let span = trace::request_span(&id, &method);
                                 trace::record_revision(&span, revision);
@@ -82,7 +82,7 @@ impl Engine {
                                         id: &id,
                                         method: &method,
                                         params,
-                                        // Only revisions of the legacy era have batches, and there no answer comes back.
+                                        // Only revisions of the legacy era have batches, and there params contain no answers to questions.
                                         message: &[],
                                     };
                                     self.request(&received, claims)
@@ -106,7 +106,7 @@ impl Engine {
             }
         }
         if replies.is_empty() {
-            // Beside responses, an error without an id would be taken for one of them.
+            // Among responses, an error without an id could be taken for one of them.
             replies = refused;
         }
         match replies.is_empty() {
@@ -134,7 +134,7 @@ impl Engine {
     }
 }
 
-/// Why a request may not be part of a batch.
+/// Returns why a request may not be part of a batch.
 fn refused_in_batch(method: &str, claims: &Claims<'_>) -> Option<ErrorObject> {
     if method == Method::Initialize.as_str() {
         return Some(jsonrpc::invalid_request(

@@ -1,4 +1,4 @@
-//! Requests and notifications that the core does not have at a revision: an extension may.
+//! Requests and notifications that are not in the core at a revision. An extension may define them.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ use crate::{
 };
 
 impl Engine {
-    /// Answers a method that the core does not have at the revision: an extension may.
+    /// Answers a method that is not in the core at the revision, if an extension defines it.
     #[cold]
     pub(super) fn extended(
         &self,
@@ -76,7 +76,7 @@ impl Engine {
         Ok(self.called(received.id, revision, called))
     }
 
-    /// Takes a notification that the core does not have at `revision`: an extension may.
+    /// Handles a notification that is not in the core at `revision`, if an extension defines it.
     #[cold]
     pub(super) fn extension_notified(
         &self,
@@ -116,7 +116,7 @@ impl Engine {
             }
         };
         if let Some(meta) = &mut meta {
-            // Both belong to requests: a notification has no response that progress and log messages could precede.
+            // Progress and log messages must precede a response, and a notification has none.
             (meta.progress_token, meta.log_level) = (None, None);
         }
         if let Some(Err(refusal)) = source.capacity().map(Capacity::call) {
@@ -129,7 +129,7 @@ impl Engine {
         };
         let exchange = Exchange::new(
             self.host_ref(),
-            // A notification has no id; nothing is ever sent under this one.
+            // A notification has no id; nothing is ever sent with this one.
             RequestId::Integer(0),
             notification.method,
             caller,
@@ -145,8 +145,8 @@ impl Engine {
     }
 }
 
-/// The text of params that were decoded as those of a method of the core, for an extension that has a method of that name at a
-/// revision whose core does not. `None` if they were not decoded: then the request has their text.
+/// Returns the text of params that were decoded as those of a core method, for an extension that has a method of that name at a revision
+/// whose core does not have it. `None` if they were not decoded: then the request still has their text.
 pub(super) fn reread(claims: &Claims<'_>) -> Option<Box<RawValue>> {
     let quick;
     let request = match claims {
@@ -162,11 +162,11 @@ pub(super) fn reread(claims: &Claims<'_>) -> Option<Box<RawValue>> {
     Some(serde_json::from_slice(&text).expect("what is encoded is JSON"))
 }
 
-/// The `_meta` of the params of `method`, which no type of the core describes, as `revision` allows it. `None` if the params
-/// have no `_meta`.
+/// Returns the `_meta` of the params of `method`, which no core type describes, as `revision` allows it. `None` if the params have no
+/// `_meta`.
 ///
 /// # Errors
-/// -32602 for a `_meta` that does not have its form.
+/// -32602 for a malformed `_meta`.
 fn request_meta(
     method: &str,
     revision: Revision,
@@ -178,7 +178,7 @@ fn request_meta(
         #[serde(default, rename = "_meta", borrow)]
         meta: Option<&'a RawValue>,
     }
-    // An array would be taken for the members in their order.
+    // Serde would read an array as the members in their order.
     if let Some(params) = params.filter(|params| !params.get().starts_with('{')) {
         let found = jsonrpc::described(params.get());
         let fault = ErrorDetail::new("/params", "type", "an object", found);

@@ -16,8 +16,8 @@ use crate::{
     trace,
 };
 
-/// The revision that the params of an `initialize` are written in: the client cannot know which other revision it will be
-/// answered, so it speaks the one that it asks for.
+/// Returns the revision in which the params of an `initialize` are written. The client cannot know which other revision the server will
+/// answer with, so it uses the revision that it asks for.
 pub(super) fn spoken(request: &ClientRequest, host: &Host) -> Revision {
     let wanted = match request {
         ClientRequest::Initialize(params) => Revision::from_wire(&params.protocol_version),
@@ -35,7 +35,7 @@ fn legacy() -> Revisions {
 }
 
 impl Engine {
-    /// Opens the session of `cx` with the params of its `initialize`, or the error for them.
+    /// Opens the session of `cx` with the params of its `initialize`, or returns the error for them.
     // B-1, B-2, B-3, TRAP-06
     pub(super) fn open_session(
         &self,
@@ -66,7 +66,7 @@ impl Engine {
         Ok(result)
     }
 
-    /// The revision of a session whose client wants `version`.
+    /// Returns the revision of a session whose client asks for `version`.
     fn negotiated(&self, version: &str) -> Result<Revision, ErrorObject> {
         let served = self.host.served(legacy());
         let Some(newest) = served.first().copied() else {
@@ -78,7 +78,7 @@ impl Engine {
         Ok(wanted.unwrap_or(newest))
     }
 
-    /// Keeps the session that `cx` opened, now that the response is written.
+    /// Stores the session that `cx` opened, after the response was written.
     ///
     /// # Errors
     /// The transport has no room for it.
@@ -116,7 +116,7 @@ impl Engine {
         result
     }
 
-    /// What the server declares to a peer of `revision`.
+    /// Returns the capabilities that the server declares to a peer of `revision`.
     fn capabilities_at(&self, revision: Revision) -> ServerCapabilities {
         self.features.capabilities(revision)
     }

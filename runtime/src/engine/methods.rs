@@ -1,5 +1,5 @@
-//! Which requests a client may send: for each revision and method, its direction and whether the capability that it needs is
-//! declared. Built once. Whether a method is served, the dispatch says.
+//! Which requests a client may send: for each revision and method, its direction and whether the capability that it needs is declared.
+//! Built once. The dispatch determines whether a method is served.
 
 use serde_json::Value;
 use trueform_schema::{At, ErrorObject, Method, Revision};
@@ -10,10 +10,10 @@ use crate::{
     needs::{declares, is_request_of_client},
 };
 
-/// What is known of a request by its method alone.
+/// What the method alone says about a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Availability {
-    /// A client may send it. Whether it is served, the dispatch says.
+    /// A client may send it. The dispatch determines whether it is served.
     Known,
     /// The capability that it needs is not declared.
     NotDeclared(&'static str),
@@ -25,7 +25,7 @@ pub(super) enum Availability {
 pub(super) struct MethodTable([[Option<Availability>; Method::ALL.len()]; Revision::ALL.len()]);
 
 impl MethodTable {
-    /// The table of a server that offers `features`.
+    /// Creates the table of a server that offers `features`.
     pub(super) fn new(features: &Features) -> Self {
         let mut table = [[None; Method::ALL.len()]; Revision::ALL.len()];
         for revision in Revision::ALL {
@@ -39,7 +39,7 @@ impl MethodTable {
         Self(table)
     }
 
-    /// Whether a client may send `method` at `revision`. `None` if the revision does not have it.
+    /// Returns whether a client may send `method` at `revision`. `None` if the revision does not have it.
     pub(super) fn get(&self, method: Method, revision: Revision) -> Option<Availability> {
         self.0[revision as usize][method as usize]
     }
@@ -59,7 +59,7 @@ fn of(method: Method, revision: Revision, declared: &Value) -> Option<Availabili
 }
 
 impl Availability {
-    /// -32601 with the reason, unless the request may be sent.
+    /// Returns -32601 with the reason, unless the request may be sent.
     pub(super) fn check(self, name: &str) -> Result<(), ErrorObject> {
         match self {
             Self::Known => Ok(()),

@@ -1,4 +1,4 @@
-//! Notifications of clients: the generated dispatch selects what each of them does.
+//! Notifications of clients: the generated dispatch selects the handler of each.
 
 use std::sync::Arc;
 
@@ -18,12 +18,12 @@ use crate::{
 
 /// Who sent a notification.
 pub(crate) struct Notifier<'a> {
-    /// `None` where it belongs to no session: it has no effect there (D-3).
+    /// `None` if it belongs to no session: then it has no effect (D-3).
     session: Option<&'a Arc<Session>>,
 }
 
 impl Engine {
-    /// Takes a notification. None is ever answered; over HTTP a refusal has a body nevertheless.
+    /// Handles a notification. None is ever answered; over HTTP, however, a refusal has a body.
     pub(super) fn notified(
         &self,
         source: &Source<'_>,
@@ -35,7 +35,7 @@ impl Engine {
             Ok(door) => door,
             Err(refused) => return Self::not_taken(source, refused),
         };
-        // Of a notification that belongs to no session.
+        // For a notification that belongs to no session.
         let named = match claims.version() {
             Some(_) => claims.revision(),
             None => source.version_header().revision(),
@@ -44,7 +44,7 @@ impl Engine {
             .served_modern(named)
             .unwrap_or_else(|| self.newest_modern());
         let (session, revision) = match door {
-            // Cancelling is closing the response stream there.
+            // In this era a client cancels by closing the response stream.
             Door::Stateless | Door::Opening => (None, stateless),
             Door::Session(session) => match session.phase() {
                 Phase::Open { negotiated, .. } => (Some(session), negotiated.revision),
@@ -89,12 +89,12 @@ impl Engine {
     }
 }
 
-/// Whether the core has the notification `name`, and not at the revision `modern`.
+/// Returns whether the core has the notification `name`, but not at the revision `modern`.
 fn is_legacy_only(name: &str, modern: Revision) -> bool {
     Method::from_wire(name).is_some_and(|method| method.rules(modern).is_none())
 }
 
-/// Logs a notification that does not have the form of its method.
+/// Logs a notification that is malformed.
 pub(super) fn log_dropped(
     name: &str,
     error: &trueform_schema::ErrorObject,

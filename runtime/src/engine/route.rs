@@ -1,4 +1,4 @@
-//! Which door a message comes in by (D-3): as a request that stands on its own, as the opening of a session, or within one.
+//! How a message enters the engine (D-3): as a stateless request, as the opening of a session, or within one.
 
 use std::sync::Arc;
 
@@ -17,21 +17,21 @@ use crate::{
     trace,
 };
 
-/// The way into the engine.
+/// How a message enters the engine.
 #[derive(Clone, Copy)]
 pub(super) enum Door<'a> {
-    /// By what its `_meta` says.
+    /// As a stateless message, according to its `_meta`.
     Stateless,
     /// As the opening of a legacy session.
     Opening,
-    /// Within a session. On a byte stream it may not be open yet.
+    /// Within a session. The session of a byte stream may not be open yet.
     Session(&'a Arc<Session>),
 }
 
-/// A message that goes no further.
+/// A message that is not processed further.
 #[derive(Debug)]
 pub(super) enum RefusedMessage {
-    /// Without an answer, which would be taken for that of another request (GAP-17).
+    /// Without a response, which would be taken for that of another request (GAP-17).
     Silently,
     With {
         stage: Stage,
@@ -49,12 +49,12 @@ impl RefusedMessage {
         }
     }
 
-    /// A message of `revision` that the transport has no room for.
+    /// Refuses a message of `revision` that the transport has no room for.
     pub(super) fn turned_away(refusal: &Refusal, revision: Revision) -> Self {
         Self::at(refusal.stage(), Some(revision), refusal.error())
     }
 
-    /// What becomes of the request `id`.
+    /// Returns the reply to the request `id`.
     pub(super) fn reply(self, id: &RequestId) -> Reply {
         match self {
             Self::Silently => Reply::Silent,
@@ -67,7 +67,7 @@ impl RefusedMessage {
     }
 }
 
-/// The refusal of the request `id`, which the log has too.
+/// Returns the refusal of the request `id`, and logs it.
 pub(super) fn refused(
     id: &RequestId,
     stage: Stage,
@@ -79,7 +79,7 @@ pub(super) fn refused(
 }
 
 impl Engine {
-    /// The door of a request.
+    /// Returns the door of a request.
     pub(super) fn route<'a>(
         &self,
         source: &Source<'a>,
@@ -93,7 +93,7 @@ impl Engine {
             return Ok(Door::Opening);
         }
         match source.named() {
-            // A server of the modern era only: what the request says about itself is missing (D-4, F-24).
+            // The server has only the modern era, so the `_meta` of the request is missing (D-4, F-24).
             _ if !self.host.serves_legacy() => Ok(Door::Stateless),
             NamedSession::Found(session) => self.door_of(source, session),
             NamedSession::Absent if !names_legacy_version(source) => Ok(Door::Stateless),
@@ -101,7 +101,7 @@ impl Engine {
         }
     }
 
-    /// The door of `session`, unless the version header belongs to no session (F-23).
+    /// Returns the door of `session`, unless the version header is invalid for a session (F-23).
     fn door_of<'a>(
         &self,
         source: &Source<'a>,
@@ -118,7 +118,7 @@ impl Engine {
         Err(RefusedMessage::at(Stage::Envelope, revision, error))
     }
 
-    /// Whether a version header may go with a message of a session: it is absent, or names a legacy revision that is served (F-23).
+    /// Returns whether a message of a session may have this version header: it is absent, or names a legacy revision that is served (F-23).
     pub(crate) fn is_version_of_session(&self, version: VersionHeader) -> bool {
         match version {
             VersionHeader::Absent => true,
@@ -129,7 +129,7 @@ impl Engine {
         }
     }
 
-    /// The refusal of a message that needs a session and names `missing`.
+    /// Returns the refusal of a message that needs a session and names `missing`.
     pub(super) fn no_session(source: &Source<'_>, missing: &NamedSession<'_>) -> RefusedMessage {
         let (stage, error) = match missing {
             NamedSession::Unknown => (Stage::NotFound, gate::session_unknown()),
@@ -141,7 +141,7 @@ impl Engine {
         RefusedMessage::at(stage, source.revision(), error)
     }
 
-    /// The door of a notification or a response, which have no claims of their own; `modern` says whether `_meta` of a
+    /// Returns the door of a notification or a response, which have no claims of their own. `modern` says whether the `_meta` of a
     /// notification names a version nevertheless.
     pub(super) fn route_unanswered<'a>(
         &self,
@@ -159,7 +159,7 @@ impl Engine {
         }
     }
 
-    /// Hands a response to the request of this server that it answers.
+    /// Passes a response to the request of this server that it answers.
     pub(super) fn response(
         &self,
         source: &Source<'_>,
@@ -192,7 +192,7 @@ impl Engine {
     }
 }
 
-/// Whether the version header leaves the legacy era possible: it is absent, or names a legacy revision.
+/// Returns whether the version header permits the legacy era: it is absent, or names a legacy revision.
 fn names_legacy_version(source: &Source<'_>) -> bool {
     let version = source.version_header();
     version == VersionHeader::Absent || version.era() == Some(Era::Legacy)

@@ -1,4 +1,4 @@
-//! Where a message came from, as far as the protocol cares.
+//! The origin of a message, as far as it matters to the protocol.
 
 use std::sync::Arc;
 
@@ -24,27 +24,27 @@ pub(crate) struct Source<'a> {
 )]
 #[derive(Clone, Copy)]
 pub(crate) enum NamedSession<'a> {
-    /// The one of the byte stream, or the one that the header names.
+    /// The session of the byte stream, or the one that the header names.
     Found(&'a Arc<Session>),
     /// The request has no session header.
     Absent,
     /// The header occurs twice or is not visible ASCII.
     Unusable,
-    /// The header names a session that is not there, or is not the caller's.
+    /// The header names a session that does not exist or belongs to another caller.
     Unknown,
 }
 
-/// What HTTP knows of a POST.
+/// What the HTTP transport knows about a POST.
 pub(crate) struct HttpSource<'a> {
     pub(crate) headers: &'a dyn Headers,
     pub(crate) transport: TransportData,
-    /// Makes the id of a session that is opened.
+    /// Makes the id of a new session.
     pub(crate) new_id: fn() -> Box<str>,
     pub(crate) capacity: &'a dyn Capacity,
 }
 
 impl<'a> Source<'a> {
-    /// A line of a byte stream, which both eras share.
+    /// Creates the source of a line of a byte stream, which both eras share.
     pub(crate) fn stream(session: &'a Arc<Session>) -> Self {
         Self {
             session: NamedSession::Found(session),
@@ -52,7 +52,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The body of a POST.
+    /// Creates the source of the body of a POST.
     #[cfg(feature = "http")]
     pub(crate) fn post(session: NamedSession<'a>, http: HttpSource<'a>) -> Self {
         Self {
@@ -61,12 +61,12 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Whether requests share one channel for their responses.
+    /// Returns whether requests share one channel for their responses.
     pub(super) fn is_stream(&self) -> bool {
         self.http.is_none()
     }
 
-    /// What distinguishes the responses to the requests from here.
+    /// Returns what distinguishes the responses to requests from this source.
     pub(super) fn id_scope(&self) -> IdScope {
         IdScope::of(self.is_stream())
     }
@@ -75,7 +75,7 @@ impl<'a> Source<'a> {
         self.http.as_ref()
     }
 
-    /// What the transport has room for; `None` on a byte stream.
+    /// Returns the capacity of the transport; `None` on a byte stream.
     pub(super) fn capacity(&self) -> Option<&'a dyn Capacity> {
         self.http.as_ref().map(|http| http.capacity)
     }
@@ -91,13 +91,13 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The revision of the session, or else the one that the version header names.
+    /// Returns the revision of the session, or otherwise the one that the version header names.
     pub(super) fn revision(&self) -> Option<Revision> {
         let session = self.session().and_then(|session| session.revision());
         session.or_else(|| self.version_header().revision())
     }
 
-    /// What the version header says. A byte stream has no headers.
+    /// Returns the content of the version header. A byte stream has no headers.
     pub(super) fn version_header(&self) -> VersionHeader {
         let http = self.http.as_ref();
         http.map_or(VersionHeader::Absent, |http| {
@@ -117,7 +117,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The sender, as far as what it sees may depend on it.
+    /// Returns the sender, as far as visibility depends on it.
     pub(super) fn viewer(&self) -> Viewer<'_> {
         match &self.http {
             Some(http) => Viewer::new(http.transport.principal.as_ref(), Some(http.headers)),
@@ -125,7 +125,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Where messages of a request from here go.
+    /// Returns where messages of a request from this source are sent.
     pub(super) fn sink(&self) -> MessageSink {
         match (&self.http, self.session) {
             (None, NamedSession::Found(session)) => MessageSink::Link(session.outbox.clone()),
