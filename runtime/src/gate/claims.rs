@@ -1,8 +1,8 @@
-//! What a request says about itself, before anything else of it is looked at: the protocol version and the capabilities in
-//! `params._meta`, and the member that a header repeats.
+//! What a request states about itself, read before the rest of it: the protocol version and the capabilities in `params._meta`, and the
+//! member that a header repeats.
 //!
-//! Params that could be decoded while the envelope was read are asked directly. All others are read by a tolerant reader,
-//! because the claims are judged before the params are (GAP-2).
+//! If the params were decoded together with the envelope, the claims come from them. Otherwise a tolerant reader finds the claims, because
+//! they are checked before the params (GAP-2).
 
 use std::{borrow::Cow, fmt};
 
@@ -26,17 +26,17 @@ impl<'a> EarlyParams<'a> for ClientRequest {
     }
 }
 
-/// What one line or one body holds, with the claims of a single request.
+/// The contents of one line or one body, with the claims of a single request.
 pub(crate) enum Read<'a> {
     Single(Message<'a>, Claims<'a>),
     Batch(Vec<Result<Message<'a>, Malformed>>),
 }
 
 impl<'a> Read<'a> {
-    /// Splits `bytes` into its messages. What a single request says about itself is looked for in `remembered`, and kept there.
+    /// Splits `bytes` into its messages. Looks up the `_meta` of a single request in `remembered`, and stores it there.
     ///
     /// # Errors
-    /// As [`jsonrpc::parse`]; what `inbound` does not let through of an envelope.
+    /// As [`jsonrpc::parse`]; also the parts of an envelope that `inbound` refuses.
     #[inline]
     pub(crate) fn from_bytes(
         bytes: &'a [u8],
@@ -79,7 +79,7 @@ impl<'a> Read<'a> {
     }
 }
 
-/// What a request says about itself.
+/// What a request states about itself.
 #[derive(Debug)]
 pub(crate) enum Claims<'a> {
     /// The request was read in one pass.
@@ -91,7 +91,7 @@ pub(crate) enum Claims<'a> {
 }
 
 impl<'a> Claims<'a> {
-    /// The claims of a message whose params are raw.
+    /// Returns the claims of a message whose params are raw.
     pub(crate) fn of(message: &Message<'a>, inbound: Inbound) -> Self {
         let (params, name_member) = match message {
             Message::Request { method, params, .. } => {
@@ -115,7 +115,7 @@ impl<'a> Claims<'a> {
         Self::Undecoded(raw)
     }
 
-    /// The method, if the params were read as those of a method of the core.
+    /// Returns the method, if the params were decoded as those of a core method.
     pub(crate) fn method(&self) -> Option<Method> {
         match self {
             Self::Quick(quick) => Some(quick.method()),
@@ -124,7 +124,7 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// Whether `_meta` names a protocol version, in whatever form.
+    /// Returns whether `_meta` has a protocol version, whatever its form.
     pub(crate) fn is_modern(&self) -> bool {
         match self {
             Self::Quick(quick) => quick.stated.is_some(),
@@ -136,7 +136,7 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// The protocol version in `_meta`; `None` if it is absent or not a string.
+    /// Returns the protocol version in `_meta`; `None` if it is absent or not a string.
     pub(crate) fn version(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Quick(quick) => {
@@ -151,7 +151,7 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// The revision that `_meta` names; `None` if it names none that this library knows.
+    /// Returns the revision that `_meta` names; `None` if it names none that this library knows.
     #[inline]
     pub(crate) fn revision(&self) -> Option<Revision> {
         match self {
@@ -160,7 +160,7 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// What `_meta` has in the place of a protocol version.
+    /// Returns the raw value of the protocol version in `_meta`.
     pub(crate) fn raw_version(&self) -> Option<&RawValue> {
         match self {
             Self::Quick(_) | Self::Decoded(_) => None,
@@ -168,7 +168,7 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// Whether `_meta` has client capabilities, as an object.
+    /// Returns whether `_meta` has client capabilities, as an object.
     pub(crate) fn has_capabilities(&self) -> bool {
         match self {
             Self::Quick(quick) => quick.stated.is_some(),
@@ -182,7 +182,7 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// What `_meta` has in the place of client capabilities.
+    /// Returns the raw value of the client capabilities in `_meta`.
     pub(crate) fn raw_capabilities(&self) -> Option<&RawValue> {
         match self {
             Self::Quick(_) | Self::Decoded(_) => None,
@@ -190,7 +190,7 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// The client capabilities in `_meta`, whatever else it has; `None` if they are absent or malformed.
+    /// Returns the client capabilities in `_meta`, whatever else it contains; `None` if they are absent or malformed.
     pub(crate) fn capabilities(&self) -> Option<Cow<'_, ClientCapabilities>> {
         match self {
             Self::Quick(quick) => {
@@ -207,7 +207,7 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// The member that `Mcp-Name` repeats; `None` if it is absent or not a string.
+    /// Returns the member that `Mcp-Name` repeats; `None` if it is absent or not a string.
     pub(crate) fn name(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Quick(quick) => quick.name().map(Cow::Borrowed),
@@ -216,7 +216,7 @@ impl<'a> Claims<'a> {
         }
     }
 
-    /// The decoded request, whose raw params are `params`, and its params if they are read in another way than they were
+    /// Returns the decoded request, whose raw params are `params`, and its params if decoding read them differently from how they were
     /// written.
     ///
     /// # Errors
@@ -233,7 +233,7 @@ impl<'a> Claims<'a> {
             Self::Decoded(request) => Ok((request, None)),
             Self::Undecoded(_) => {
                 let text = super::inbound::object_for(params.map(RawValue::get));
-                // Whether params may be absent is the gate's to say, by its leniencies.
+                // The leniencies of the gate determine whether params may be absent.
                 let decode =
                     |text: &str| ClientRequest::decode(Revision::LATEST, method, Some(text));
                 inbound
@@ -255,7 +255,7 @@ pub(crate) struct RawClaims<'a> {
     name: Option<&'a RawValue>,
 }
 
-/// Looks for the modern members of `_meta`, and for `name_member` beside it. If `params` is not an object, nothing is found.
+/// Finds the modern members of `_meta`, and `name_member` beside it. Finds nothing if `params` is not an object.
 fn raw_claims<'a>(
     params: Option<&'a RawValue>,
     name_member: Option<&'static str>,
@@ -266,13 +266,13 @@ fn raw_claims<'a>(
             raw: &mut raw,
             name_member,
         };
-        // Params come from a message that was parsed, so they are JSON. A member of an unexpected form is not found.
+        // Params come from a parsed message, so they are valid JSON. A member of an unexpected form is not found.
         let _ = seed.deserialize(&mut serde_json::Deserializer::from_str(params.get()));
     }
     raw
 }
 
-/// The member `name` of `params`, if it is a string.
+/// Returns the member `name` of `params`, if it is a string.
 pub(crate) fn member_text(params: &RawValue, name: &'static str) -> Option<String> {
     text(raw_claims(Some(params), Some(name)).name?).map(Cow::into_owned)
 }
@@ -287,7 +287,7 @@ fn text(raw: &RawValue) -> Option<Cow<'_, str>> {
     Some(Cow::Borrowed(text))
 }
 
-/// The name of a member. One with half a surrogate pair is not found here, but hides none that comes after it.
+/// The name of a member. A name with half a surrogate pair is not found here, but it does not hide the names after it.
 struct Key<'a>(Cow<'a, [u8]>);
 
 impl<'de> Deserialize<'de> for Key<'de> {

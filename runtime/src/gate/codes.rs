@@ -1,5 +1,5 @@
-//! Which error codes are whose at which revision, and what goes with them: one table, for what is about to leave and for the
-//! checker of what others sent.
+//! Which error codes are defined at which revision, and the data that they require. One table, for outgoing errors and for the checker of
+//! recorded traffic.
 
 use serde::Deserialize;
 use trueform_schema::{
@@ -8,20 +8,20 @@ use trueform_schema::{
 
 use crate::jsonrpc::code;
 
-/// What may be said of an error code at a revision.
+/// Who defines an error code at a revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
-    /// No specification defines it. An application may.
+    /// No specification defines it. An application may define it.
     Free,
     /// JSON-RPC or the revision defines it.
     Defined,
     /// Only other revisions define it.
     Elsewhere,
-    /// No specification defines it. Only JSON-RPC or the MCP specification may.
+    /// No specification defines it. Only JSON-RPC or the MCP specification may define it.
     Reserved,
 }
 
-/// What `code` is at `revision`.
+/// Returns the standing of `code` at `revision`.
 //
 pub(crate) fn standing(code: i64, revision: Revision) -> Standing {
     let is_defined = match code {
@@ -44,7 +44,7 @@ pub(crate) fn standing(code: i64, revision: Revision) -> Standing {
     }
 }
 
-/// What the code of `error` promises of `data` at `revision`, if `data` does not have it in its form.
+/// Returns the `data` that the code of `error` requires at `revision`, if `data` is missing or malformed.
 // C-7, C-10, R-12
 pub(crate) fn lacking(error: &ErrorObject, revision: Revision) -> Option<&'static str> {
     let data = error.data.as_ref().map_or("null", Json::get);

@@ -1,4 +1,4 @@
-//! The headers of a modern HTTP request, which repeat parts of its body for the sake of intermediaries.
+//! The headers of a modern HTTP request. They repeat parts of its body so that intermediaries need not read the body.
 
 use std::borrow::Cow;
 
@@ -9,13 +9,13 @@ use trueform_schema::ErrorObject;
 use super::{Claims, METHOD_HEADER, NAME_HEADER, VERSION_HEADER};
 use crate::jsonrpc::{ErrorDetail, described, header_mismatch, invalid_params, shortened};
 
-/// The headers of a request, whatever carries them.
+/// The headers of a request, independent of their representation.
 pub(crate) trait Headers {
-    /// The value of `name`, which is lower case.
+    /// Returns the value of `name`, which is lower case.
     fn get(&self, name: &str) -> HeaderValue<'_>;
 }
 
-/// What is known of one header.
+/// The value of one header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
     not(feature = "http"),
@@ -46,7 +46,7 @@ pub(crate) fn check_standard_headers(
                 shortened(&in_body)
             )));
         }
-        // GAP-2: the header is there, so what is missing is the member.
+        // GAP-2: the header is present, so the member is missing.
         None => return Err(missing_version(claims)),
     }
     let named = required(headers, METHOD_HEADER, "Mcp-Method")?;
@@ -57,7 +57,7 @@ pub(crate) fn check_standard_headers(
             shortened(method)
         )));
     }
-    // Decoding the params will say that it is missing.
+    // Decoding the params will report that it is missing.
     let Some((member, Some(in_body))) = name else {
         return Ok(());
     };
@@ -73,7 +73,7 @@ pub(crate) fn check_standard_headers(
     Ok(())
 }
 
-/// -32602 for a required member of `params._meta` that is missing, or not what is `expected` (C-2).
+/// Returns -32602 for a required member of `params._meta` that is missing, or not what is `expected` (C-2).
 pub(crate) fn missing_meta(
     member: &str,
     expected: &'static str,
@@ -93,7 +93,7 @@ pub(crate) fn missing_meta(
     }
 }
 
-/// -32602 for a request that should name its protocol version and does not.
+/// Returns -32602 for a request that does not name its protocol version although it must.
 pub(crate) fn missing_version(claims: &Claims<'_>) -> ErrorObject {
     missing_meta("protocolVersion", "a string", claims.raw_version())
 }
@@ -112,7 +112,7 @@ fn required<'h>(
     }
 }
 
-/// Undoes the Base64 sentinel (TRAP-16): `=?base64?…?=` in exactly that form, anything else is literal.
+/// Decodes the Base64 sentinel (TRAP-16): `=?base64?…?=` in exactly that form. Any other value is literal.
 pub(crate) fn decode_header(value: &str) -> Result<Cow<'_, str>, String> {
     let Some(encoded) = value
         .strip_prefix("=?base64?")

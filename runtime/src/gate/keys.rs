@@ -1,6 +1,6 @@
-//! Names that the protocol gives a form: the keys of `_meta`, and the identifiers of extensions.
+//! Names whose form the protocol defines: the keys of `_meta`, and the identifiers of extensions.
 
-/// Whether a `_meta` key has the form of one (Z-10): a prefix of dotted labels and a slash, which may be missing, and a name.
+/// Returns whether a `_meta` key is well formed (Z-10): an optional prefix of dotted labels and a slash, and a name.
 pub(crate) fn is_meta_key(key: &str) -> bool {
     let ends_well = |text: &str| {
         let ends = [text.bytes().next(), text.bytes().last()];
@@ -24,7 +24,7 @@ pub(crate) fn is_meta_key(key: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }
 
-/// Whether a `_meta` key belongs to the protocol (Z-10, Z-11): its prefix has `mcp` or `modelcontextprotocol` as second label.
+/// Returns whether a `_meta` key belongs to the protocol (Z-10, Z-11): its prefix has `mcp` or `modelcontextprotocol` as second label.
 pub(crate) fn is_reserved(key: &str) -> bool {
     let prefix = key.split_once('/').map_or("", |(prefix, _)| prefix);
     matches!(
@@ -33,12 +33,12 @@ pub(crate) fn is_reserved(key: &str) -> bool {
     )
 }
 
-/// Whether an author may not put `key` into the `_meta` of a result (Z-10, Z-11).
+/// Returns whether an author may not put `key` into the `_meta` of a result (Z-10, Z-11).
 pub(crate) fn is_illegal_meta_key(key: &str) -> bool {
     is_reserved(key) || !is_meta_key(key)
 }
 
-/// Whether `identifier` can name an extension: a key of `_meta` with a prefix (C-14).
+/// Returns whether `identifier` can name an extension: a key of `_meta` with a prefix (C-14).
 pub(crate) fn is_extension_identifier(identifier: &str) -> bool {
     identifier.contains('/') && is_meta_key(identifier)
 }

@@ -1,4 +1,4 @@
-//! What a revision does not get of a value: found by comparing what is written for it with everything there is.
+//! What a revision does not get of a value. Found by comparing the text written for it with the complete value.
 
 use serde_json::Value;
 use trueform_schema::{Conform, Encode, Era, Revision, View, pointer};
@@ -11,8 +11,8 @@ pub(crate) struct LostPart {
     pub(crate) is_left_out: bool,
 }
 
-/// The places of `written` that `sent` lacks or has otherwise. Below a place for which `is_whole` holds nothing is compared
-/// member by member.
+/// Returns the places of `written` that `sent` lacks or has in another form. Below a place for which `is_whole` returns true, members are
+/// not compared one by one.
 pub(crate) fn losses(
     written: &Value,
     sent: &Value,
@@ -58,14 +58,14 @@ fn compare(
     }
 }
 
-/// `value` as JSON, as `view` shows it.
+/// Returns `value` as JSON, as `view` writes it.
 pub(crate) fn shown(value: &dyn Encode, view: View<'_>) -> Value {
     let mut text = Vec::new();
     value.encode(view, &mut text);
     serde_json::from_slice(&text).expect("what is encoded is JSON")
 }
 
-/// Logs what `revision` does not get of `written`, which was sent as `what` in the form `sent`: places, never values.
+/// Logs what `revision` does not get of `written`, which was sent as `what` in the form `sent`. The log has places, never values.
 pub(crate) fn log_loss(written: &dyn Conform, sent: &dyn Conform, revision: Revision, what: &str) {
     if revision.era() == Era::Modern || !tracing::enabled!(tracing::Level::DEBUG) {
         return;
@@ -101,7 +101,7 @@ mod tests {
                 "",
                 &[("/a/0", false), ("/a/1/b~0~1", true), ("/d", false)],
             ),
-            // Where items are missing, what is left does not say which.
+            // If items are missing, the rest does not show which.
             (json!({ "a": [1], "d": null }), "", &[("/a", false)]),
             (json!({ "a": [1, {}], "d": null }), "/a", &[("/a", false)]),
             (

@@ -1,5 +1,5 @@
-//! Rules of what servers ask clients that no schema states: how the messages of a sampling request follow each other (Q-4, Q-5), and
-//! which roots there may be (S-1). Both sides are held to them.
+//! Rules for requests of servers to clients that no schema states: the order of the messages of a sampling request (Q-4, Q-5), and which
+//! roots are allowed (S-1). They apply to servers and to clients.
 
 use std::{borrow::Cow, collections::HashSet, fmt};
 
@@ -20,8 +20,7 @@ pub(crate) struct QuestionFault {
     found: String,
 }
 
-/// Holds the params of `method`, as JSON text, to the rules that their schema does not state. Malformed params are reported by
-/// decoding.
+/// Checks the params of `method`, as JSON text, against the rules that their schema does not state. Decoding reports malformed params.
 ///
 /// # Errors
 /// The first fault, in the order of the messages.
@@ -32,8 +31,7 @@ pub(crate) fn check_question(method: Method, params: &str) -> Result<(), Questio
     }
 }
 
-/// Holds the result of `method`, as JSON text, to the rules that its schema does not state. A malformed result is reported by
-/// decoding.
+/// Checks the result of `method`, as JSON text, against the rules that its schema does not state. Decoding reports a malformed result.
 ///
 /// # Errors
 /// The first fault.
@@ -44,10 +42,10 @@ pub(crate) fn check_answer(method: Method, result: &str) -> Result<(), QuestionF
     }
 }
 
-/// Holds a question that is about to be sent to these rules, as `policy` says.
+/// Checks a question that is about to be sent against these rules, as `policy` says.
 ///
 /// # Errors
-/// It may not leave, and why.
+/// The question may not be sent; contains the reason.
 pub(crate) fn let_question_out(policy: Policy, method: Method, params: &str) -> Result<(), String> {
     if policy == Policy::Off {
         return Ok(());
@@ -90,7 +88,7 @@ struct Block<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// The blocks, and whether they are in an array.
+    /// Returns the blocks, and whether they are in an array.
     fn blocks(&self) -> (Vec<Block<'a>>, bool) {
         let text = self.content.get();
         match text.starts_with('[') {
@@ -110,7 +108,7 @@ fn check_sampling(params: &str) -> Result<(), QuestionFault> {
     let Ok(Sampling { messages }) = serde_json::from_str(params) else {
         return Ok(());
     };
-    // The tool uses of the message before.
+    // The tool uses of the previous message.
     let mut open: Vec<Use<'_>> = Vec::new();
     for (at, message) in messages.iter().enumerate() {
         let (blocks, in_array) = message.blocks();
@@ -214,7 +212,7 @@ fn check_roots(result: &str) -> Result<(), QuestionFault> {
 }
 
 impl QuestionFault {
-    /// The error that answers a request of `method` with this fault in its params.
+    /// Returns the error that answers a request of `method` with this fault in its params.
     #[cfg(feature = "client")]
     pub(crate) fn into_invalid_params(self, method: &str) -> trueform_schema::ErrorObject {
         let Self {
@@ -325,7 +323,7 @@ mod tests {
                 json!([["assistant", used("a")], ["user", result("A")]]),
                 Some("/messages/1/content/toolUseId"),
             ),
-            // Not the message after it.
+            // Not in the message after it.
             (
                 json!([
                     ["assistant", used("a")],
@@ -353,7 +351,7 @@ mod tests {
                 assert_eq!(data["pointer"], format!("/params{}", expected.unwrap()));
             }
         }
-        // What is malformed is reported elsewhere.
+        // Malformed params are reported elsewhere.
         assert_eq!(check_question(Method::CreateMessage, "[]"), Ok(()));
         assert_eq!(
             check_question(Method::CreateMessage, r#"{"messages":[{}]}"#),

@@ -1,4 +1,4 @@
-//! A message as a log may show it: its structure, not what it says.
+//! A message as a log may show it: its structure, not its contents.
 
 use std::fmt;
 
@@ -9,28 +9,28 @@ const LONGEST: usize = 512;
 /// Longest member name or method that is shown whole, in bytes.
 const LONGEST_NAME: usize = 64;
 
-/// Displays the JSON text of a message with its strings and numbers replaced by their sizes, and cut off. Member names stay,
-/// as do the method and the id, by which the message is found again. Of bytes that are not JSON only the number is shown.
+/// Displays the JSON text of a message with its strings and numbers replaced by their sizes, and cut off. Member names stay, as do the
+/// method and the id, which identify the message. If the bytes are not JSON, only their number is shown.
 pub(crate) struct Redacted<'a>(pub(crate) &'a [u8]);
 
-/// Logs `message`, without its strings and numbers, after the log has said what is wrong with it.
+/// Logs `message`, without its strings and numbers. Called after the fault itself was logged.
 pub(crate) fn log_raw(message: &[u8]) {
     tracing::debug!(raw = %Redacted(message), "this was refused");
 }
 
-/// What the next string or word is.
+/// The role of the next string or word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MemberPosition {
     /// The name of a member.
     Name,
-    /// What follows a name is its value, to be shown or not.
+    /// A name was read. Its value follows, and is shown or not.
     Colon {
         shown: bool,
     },
     Value {
         shown: bool,
     },
-    /// In a message that is not JSON: anything.
+    /// In a message that is not JSON: any role.
     Nowhere,
 }
 
@@ -38,7 +38,7 @@ impl fmt::Display for Redacted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut out = String::with_capacity(LONGEST + 32);
         let mut bytes = self.0;
-        // Of each open container, whether it is an object.
+        // For each open container, whether it is an object.
         let mut open: Vec<bool> = Vec::new();
         let mut place = MemberPosition::Nowhere;
         while let Some(first) = bytes.first() {
@@ -108,7 +108,7 @@ fn is_number(token: &[u8]) -> bool {
         .all(|byte| matches!(byte, b'0'..=b'9' | b'-' | b'+' | b'.' | b'e' | b'E'))
 }
 
-/// Whether what follows makes the string before it the name of a member.
+/// Returns whether the following bytes make the string before them the name of a member.
 fn is_name(rest: &[u8]) -> bool {
     rest.iter().find(|byte| !jsonrpc::is_white_space(**byte)) == Some(&b':')
 }
@@ -125,14 +125,14 @@ fn end_of_string(bytes: &[u8]) -> usize {
     bytes.len()
 }
 
-/// How many bytes a string holds; one that was cut off has no closing quote.
+/// Returns how many bytes a string contains; a string that was cut off has no closing quote.
 fn inside(string: &[u8]) -> usize {
     string
         .len()
         .saturating_sub(1 + usize::from(is_closed(string)))
 }
 
-/// Whether a string that [`end_of_string`] found has its closing quote: it ends at the first one that is not escaped.
+/// Returns whether a string that [`end_of_string`] found has its closing quote: it ends at the first quote that is not escaped.
 fn is_closed(string: &[u8]) -> bool {
     let escapes = |text: &[u8]| text.iter().rev().take_while(|byte| **byte == b'\\').count();
     string.len() > 1
@@ -141,7 +141,7 @@ fn is_closed(string: &[u8]) -> bool {
             .is_some_and(|text| escapes(text) % 2 == 0)
 }
 
-/// The end of what is neither a string nor structure.
+/// Returns the end of a word that is neither a string nor structure.
 fn end_of_word(bytes: &[u8]) -> usize {
     let is_end = |byte: &u8| {
         matches!(
@@ -185,7 +185,7 @@ mod tests {
             (r#"{"a":"cut off"#, r#"{"a":<7 bytes>"#),
             ("", ""),
             ("]]}", "]]}"),
-            // Input that is not JSON shows no values in the place of names, methods and ids.
+            // Input that is not JSON does not show values in place of names, methods and ids.
             (r#"{"id":1,"secret"#, r#"{"id":1,<6 bytes>"#),
             (
                 r#"{"id":1,"secret","more"}"#,

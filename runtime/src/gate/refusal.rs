@@ -1,5 +1,5 @@
-//! HTTP requests that the transport turns away before, or beside, the protocol, and messages that it has no room for: how far each
-//! of them came, and the error that it is answered with.
+//! HTTP requests that the transport refuses before, or beside, the protocol, and messages that it has no room for: the stage that each of
+//! them reached, and the error that answers it.
 
 use std::time::Duration;
 
@@ -8,11 +8,11 @@ use trueform_schema::ErrorObject;
 use super::{Stage, session};
 use crate::jsonrpc::{self, ErrorDetail};
 
-/// Environment variables that add to the settings of the same name: entries with commas between them.
+/// Environment variables that add to the settings of the same name: entries separated by commas.
 pub(crate) const HOSTS_VARIABLE: &str = "TRUEFORM_ALLOWED_HOSTS";
 pub(crate) const ORIGINS_VARIABLE: &str = "TRUEFORM_ALLOWED_ORIGINS";
 
-/// Why the transport turns a request or a message away.
+/// Why the transport refuses a request or a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Refusal {
     /// Not one of POST, GET, DELETE.
@@ -30,21 +30,21 @@ pub(crate) enum Refusal {
     BodyTooLarge(usize),
     /// The client stopped in the middle of the body.
     BodyBroken,
-    /// The body did not come in time.
+    /// The body did not arrive in time.
     BodySlow(Duration),
     SessionMissing,
     SessionUnknown,
     SessionHeaderUnusable,
     Version,
-    /// There is nothing at the path of the request; the endpoint is at this one.
+    /// Nothing is served at the path of the request; the endpoint is at this path.
     Path(Box<str>),
-    /// As many streams that only listen are open as may be.
+    /// The maximum number of streams that only listen is open.
     TooManyStreams,
-    /// `Last-Event-ID` does not name an event that can be resumed from.
+    /// `Last-Event-ID` does not name an event from which the stream can be resumed.
     Event,
-    /// As many calls as may be are at work.
+    /// The maximum number of calls is running.
     Busy,
-    /// Too much waits for its readers, over all connections.
+    /// Too many bytes wait for their readers, over all connections.
     Unread,
     TooManySessions,
     Store,
@@ -52,7 +52,7 @@ pub(crate) enum Refusal {
 }
 
 impl Refusal {
-    /// How far the request came.
+    /// Returns the stage that the request reached.
     pub(crate) fn stage(&self) -> Stage {
         match self {
             Self::Method | Self::NoStreamInModernEra => Stage::HttpMethod,
@@ -77,7 +77,7 @@ impl Refusal {
         }
     }
 
-    /// The error that the client gets.
+    /// Returns the error that the client gets.
     pub(crate) fn error(&self) -> ErrorObject {
         match self {
             Self::SessionMissing => session::session_missing(),
@@ -94,7 +94,7 @@ impl Refusal {
         }
     }
 
-    /// What was expected and what was found.
+    /// Returns what was expected and what was found.
     fn fault(&self) -> ErrorDetail {
         let header = |expected: &'static str, found: &'static str| {
             ErrorDetail::new("", "header", expected, found)

@@ -1,7 +1,7 @@
-//! What clients said of themselves in `_meta`, by the bytes they said it with.
+//! What clients stated about themselves in `_meta`, by the bytes of the statement.
 //!
-//! A client of 2026-07-28 says the same of itself with each request. What was decoded from these bytes once need not be decoded again.
-//! An entry holds only what its bytes say, and is found only by a request that has the same bytes: nobody learns of another's.
+//! A client of 2026-07-28 states the same about itself in each request. Bytes that were decoded once need not be decoded again. An entry
+//! contains only what its bytes state, and is found only by a request with the same bytes. So no client learns about another.
 
 use std::sync::{Arc, RwLock};
 
@@ -19,8 +19,8 @@ pub(crate) const MAX_REMEMBERED: usize = 8;
 /// Longest text of `_meta` that a server remembers, in bytes. With what is decoded from it, an entry takes a small multiple of that.
 pub(crate) const MAX_REMEMBERED_BYTES: usize = 2 << 10;
 
-/// How many requests with a `_meta` that is not remembered come before a full table takes one more in, for the oldest. So more clients
-/// than there are entries do not pay for a new entry with each request.
+/// How many requests with a `_meta` that is not remembered come before a full table replaces its oldest entry. So if there are more clients
+/// than entries, they do not pay for a new entry with each request.
 const MISSES: u32 = 32;
 
 const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
@@ -28,14 +28,14 @@ const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
 const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 const PROGRESS_TOKEN: &str = "progressToken";
 
-/// What a peer said of itself.
+/// What a peer stated about itself.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct PeerFacts {
     pub(crate) client_info: Option<Implementation>,
     pub(crate) capabilities: ClientCapabilities,
 }
 
-/// What a modern request says about itself.
+/// What a modern request states about itself.
 #[derive(Clone, Debug)]
 pub(crate) struct Stated {
     pub(crate) revision: Revision,
@@ -73,8 +73,8 @@ struct Texts<'a> {
 }
 
 impl Remembered {
-    /// An empty table, for a server that takes messages as `inbound` says. If the text of params is looked at after they were decoded,
-    /// nothing is read quickly.
+    /// Creates an empty table, for a server that accepts messages as `inbound` says. If the text of params is needed after they were
+    /// decoded, the fast path is off.
     pub(crate) fn new(inbound: Inbound) -> Self {
         Self {
             is_on: inbound.reads_quickly(),
@@ -82,19 +82,19 @@ impl Remembered {
         }
     }
 
-    /// Whether messages are read quickly.
+    /// Returns whether messages are read by the fast path.
     pub(crate) fn is_on(&self) -> bool {
         self.is_on
     }
 
-    /// Reads a `_meta` that is remembered, or has at most a progress token.
+    /// Reads a `_meta` that is remembered. It may also have a progress token.
     pub(super) fn read(
         &self,
         cursor: &mut Cursor<'_>,
         token: &mut Option<ProgressToken>,
     ) -> Option<Option<Stated>> {
         let start = cursor.at();
-        // A table that is being written is not waited for.
+        // Does not wait for a table that is being written.
         if let Ok(table) = self.table.try_read() {
             for entry in &table.entries {
                 if let Some(whole) = &entry.whole
@@ -116,8 +116,8 @@ impl Remembered {
         token.as_ref().map(|_| None)
     }
 
-    /// Remembers what `request`, which was decoded from `bytes`, says about itself, if another one that says the same could be read
-    /// without decoding it.
+    /// Remembers what `request`, which was decoded from `bytes`, states about itself, if another request with the same statement could be
+    /// read without decoding it.
     pub(super) fn learn(&self, bytes: &[u8], request: &ClientRequest, inbound: Inbound) {
         if !self.is_on {
             return;
@@ -135,7 +135,7 @@ impl Remembered {
         }
     }
 
-    /// Whether an entry may be made now.
+    /// Returns whether an entry may be made now.
     fn has_room(&self) -> bool {
         let Ok(mut table) = self.table.try_write() else {
             return false;
@@ -149,7 +149,7 @@ impl Remembered {
     }
 }
 
-/// The revision that `meta` names, if all that it says can be remembered.
+/// Returns the revision that `meta` names, if all of its contents can be remembered.
 fn rememberable(meta: &RequestMetaObject) -> Option<Revision> {
     let revision = Revision::from_wire(meta.protocol_version.as_deref()?)?;
     let has_more = meta.log_level.is_some() || !meta.extras().is_empty();
@@ -157,7 +157,7 @@ fn rememberable(meta: &RequestMetaObject) -> Option<Revision> {
     (is_whole && !has_more).then_some(revision)
 }
 
-/// What is to be remembered of `request`.
+/// Returns what is to be remembered of `request`.
 #[cold]
 fn entry<'a>(
     bytes: &'a [u8],
@@ -166,7 +166,7 @@ fn entry<'a>(
     inbound: Inbound,
 ) -> Option<(Texts<'a>, Stated)> {
     let meta = request.meta()?;
-    // What is complained of must be complained of each time.
+    // A deviation must be reported for each request.
     if !inbound.is_spotless(meta, revision) {
         return None;
     }
@@ -190,7 +190,7 @@ fn entry<'a>(
 }
 
 impl<'a> Texts<'a> {
-    /// The texts of the `_meta` that comes next. `None` if it is too long.
+    /// Reads the texts of the `_meta` at the cursor. `None` if it is too long.
     fn read(cursor: &mut Cursor<'a>) -> Option<Self> {
         let start = cursor.at();
         let (mut members, mut has_token) = (Vec::new(), false);
@@ -239,9 +239,9 @@ impl Table {
 }
 
 impl Entry {
-    /// Reads a `_meta` with the members of this entry, in any order, and perhaps a progress token.
+    /// Reads a `_meta` with the members of this entry, in any order, and an optional progress token.
     fn read(&self, cursor: &mut Cursor<'_>, token: &mut Option<ProgressToken>) -> Option<()> {
-        // A bit for each member that was there.
+        // A bit for each member that was found.
         let mut seen = 0_u32;
         cursor.items(|cursor| {
             for (at, member) in self.members.iter().enumerate() {
@@ -288,7 +288,7 @@ mod tests {
         Remembered::new(Inbound::default())
     }
 
-    /// The name of the client, and the progress token, if the request was read quickly.
+    /// Returns the name of the client, and the progress token, if the request was read by the fast path.
     #[track_caller]
     fn read(server: &Remembered, text: &str) -> Option<(String, Option<String>)> {
         match Read::from_bytes(text.as_bytes(), Inbound::default(), server) {
@@ -310,11 +310,11 @@ mod tests {
         let server = server();
         assert_eq!(read(&server, &call(&meta("a"))), None);
         assert_eq!(read(&server, &call(&meta("a"))), found("a", None));
-        // Another client is another, however alike they are.
+        // Another client has its own entry, even if only the name differs.
         assert_eq!(read(&server, &call(&meta("b"))), None);
         assert_eq!(read(&server, &call(&meta("a"))), found("a", None));
         assert_eq!(read(&server, &call(&meta("b"))), found("b", None));
-        // A server knows only what it was sent itself.
+        // A server remembers only what was sent to it.
         assert_eq!(read(&self::server(), &call(&meta("a"))), None);
     }
 
@@ -351,7 +351,7 @@ mod tests {
             meta(&long),
             format!(r#""{PROTOCOL_VERSION}":"2026-07-28""#),
         ] {
-            // `\u0061` is remembered: what is decoded from it is so too.
+            // The text with `\u0061` is remembered together with its decoded form.
             let expected = meta.contains("\\u0061").then(|| found("a", None)).flatten();
             for expected in [None, expected] {
                 assert_eq!(read(&server, &call(&meta)), expected, "{meta:.200}");
@@ -367,7 +367,7 @@ mod tests {
             read(&server, &call(&meta(&client.to_string())));
         }
         assert_eq!(count(), MAX_REMEMBERED);
-        // The first ones stay, until there were many of others.
+        // The first entries stay until many requests with others have come.
         assert_eq!(read(&server, &call(&meta("0"))), found("0", None));
         for _ in 0..MISSES {
             read(&server, &call(&meta("new")));

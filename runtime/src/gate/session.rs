@@ -6,7 +6,7 @@ use crate::jsonrpc::{ErrorDetail, invalid_request};
 
 const EXPECTED: &str = "an `Mcp-Session-Id` header with the id of an open session";
 
-/// A message needs a session, and has no header.
+/// Returns the error for a message that needs a session but has no header.
 // F-20
 pub(crate) fn session_missing() -> ErrorObject {
     invalid_request(
@@ -16,7 +16,7 @@ pub(crate) fn session_missing() -> ErrorObject {
     )
 }
 
-/// The header names a session that is not there.
+/// Returns the error for a header that names a session that does not exist.
 // F-21
 pub(crate) fn session_unknown() -> ErrorObject {
     invalid_request(
@@ -30,7 +30,7 @@ pub(crate) fn session_unknown() -> ErrorObject {
     )
 }
 
-/// The header cannot be read.
+/// Returns the error for a header that cannot be read.
 pub(crate) fn session_header_unusable() -> ErrorObject {
     invalid_request(
         "the `Mcp-Session-Id` header occurs twice, or is not visible ASCII",
@@ -38,7 +38,7 @@ pub(crate) fn session_header_unusable() -> ErrorObject {
     )
 }
 
-/// The version header of a request within a session names no version that can be meant.
+/// Returns the error for a request within a session whose version header names no possible version.
 // F-23
 pub(crate) fn session_version_unknown() -> ErrorObject {
     invalid_request(

@@ -1,5 +1,5 @@
-//! What a client sends. Its own gate, which may be open, checks it before. It has a type of its own, so that no server sends what only
-//! a client may: the transports of servers take [`Outgoing`].
+//! The messages that a client sends. The client's own gate, which may be open, checks them before. They have a type of their own, so that
+//! no server sends messages that only a client may send: the transports of servers accept [`Outgoing`].
 
 use trueform_schema::{Encode, ErrorObject, Json, RequestId, View};
 
@@ -10,7 +10,7 @@ use super::outbound::{Outgoing, write};
 pub(crate) struct ToServer(Vec<u8>);
 
 impl ToServer {
-    /// A request whose params `params` appends.
+    /// Creates a request whose params `params` appends.
     ///
     /// # Errors
     /// Those of `params`.
@@ -19,13 +19,13 @@ impl ToServer {
         method: &str,
         params: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
     ) -> Result<Self, E> {
-        // The head, a call with small arguments, and the introduction of a client.
+        // Room for the head, a call with small arguments, and the client's data about itself.
         let mut bytes = Vec::with_capacity(512);
         write::write_request_with(id, method, &mut bytes, params)?;
         Ok(Self(bytes))
     }
 
-    /// A notification.
+    /// Creates a notification.
     pub(crate) fn notification(method: &str, params: Option<&Json>) -> Self {
         let mut bytes = Vec::with_capacity(128);
         let params = params.map(|params| params as &dyn Encode);
@@ -33,7 +33,7 @@ impl ToServer {
         Self(bytes)
     }
 
-    /// The response of a client whose gate is open, or to a method that it does not know.
+    /// Creates the response of a client whose gate is open, or to a method that it does not know.
     pub(crate) fn response(id: &RequestId, answer: &Result<Json, ErrorObject>) -> Self {
         let mut bytes = Vec::with_capacity(128);
         match answer {
@@ -45,18 +45,18 @@ impl ToServer {
         Self(bytes)
     }
 
-    /// Bytes as they are, for clients that test what a server makes of them.
+    /// Wraps bytes as they are, for clients that test how a server treats them.
     pub(crate) fn raw(bytes: Vec<u8>) -> Self {
         Self(bytes)
     }
 
-    /// The message without a line end.
+    /// Returns the message without a line end.
     #[cfg(any(feature = "client-http", all(feature = "http", feature = "testing")))]
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.0
     }
 
-    /// The message with a line end.
+    /// Returns the message with a line end.
     pub(crate) fn into_line(self) -> Vec<u8> {
         let mut line = self.0;
         line.push(b'\n');

@@ -1,8 +1,8 @@
 //! How many bytes of messages wait for their readers, over all connections of a server, and the bound on them.
 //!
-//! A message of at least [`COUNTED`] bytes is counted when it is handed to a transport, and for as long as its bytes are kept: in
-//! queues, in the body of an HTTP response, in the buffer of a byte stream. Smaller ones are bounded by how many there may be, and
-//! cost no more than a comparison.
+//! A message of at least [`COUNTED`] bytes is counted when it is passed to a transport, and for as long as its bytes are kept: in queues,
+//! in the body of an HTTP response, in the buffer of a byte stream. Smaller messages cost no more than a comparison; the limits on their
+//! number bound them.
 
 use std::sync::{
     Arc,
@@ -25,7 +25,7 @@ pub(crate) struct Unread {
 }
 
 impl Unread {
-    /// Nothing waits yet; `most` bytes may.
+    /// Creates a counter without waiting bytes, with the limit `most`.
     pub(crate) fn new(most: usize) -> Arc<Self> {
         Arc::new(Self {
             bytes: AtomicUsize::new(0),
@@ -33,12 +33,12 @@ impl Unread {
         })
     }
 
-    /// Whether calls may begin: their answers will be added, however large they are.
+    /// Returns whether calls may begin. Their answers will be added, however large they are.
     fn has_room(&self) -> bool {
         self.bytes.load(Ordering::Relaxed) < self.most
     }
 
-    /// `text`, which is counted, if it is long enough, for as long as there is a part of it.
+    /// Returns `text`, which is counted if it is long enough, for as long as a part of it exists.
     #[cfg(feature = "http")]
     pub(crate) fn text(self: &Arc<Self>, text: Vec<u8>) -> Bytes {
         match text.len() < COUNTED {
@@ -47,7 +47,7 @@ impl Unread {
         }
     }
 
-    /// Refuses what would add to what waits, if too much does.
+    /// Refuses new work if too many bytes wait.
     pub(crate) fn check(&self) -> Result<(), Refusal> {
         match self.has_room() {
             true => Ok(()),
@@ -55,7 +55,7 @@ impl Unread {
         }
     }
 
-    /// Counts `bytes` until what is returned is dropped.
+    /// Counts `bytes` until the return value is dropped.
     pub(super) fn count(self: &Arc<Self>, bytes: usize) -> UnreadBytes {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
         UnreadBytes {
@@ -73,7 +73,7 @@ pub(crate) struct UnreadBytes {
 }
 
 impl UnreadBytes {
-    /// Counts `bytes` more at the same server, which are kept apart.
+    /// Counts `bytes` more at the same server, separately from these.
     pub(super) fn another(&self, bytes: usize) -> Self {
         self.counter.count(bytes)
     }
@@ -81,7 +81,7 @@ impl UnreadBytes {
 
 #[cfg(feature = "http")]
 impl UnreadBytes {
-    /// `text`, counted for as long as there is a part of it.
+    /// Returns `text`, counted for as long as a part of it exists.
     #[cold]
     pub(super) fn around(self, text: Vec<u8>) -> Bytes {
         Bytes::from_owner(CountedText {
@@ -97,7 +97,7 @@ impl Drop for UnreadBytes {
     }
 }
 
-/// A text that is counted for as long as there is a part of it.
+/// A text that is counted for as long as a part of it exists.
 #[cfg(feature = "http")]
 struct CountedText {
     text: Vec<u8>,

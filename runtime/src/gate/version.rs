@@ -1,15 +1,15 @@
-//! The `MCP-Protocol-Version` header: what it says, read in one place.
+//! Reads the `MCP-Protocol-Version` header. All of the library reads it here.
 
 use trueform_schema::{Era, Revision};
 
 use super::{HeaderValue, Headers, VERSION_HEADER};
 
-/// What the `MCP-Protocol-Version` header of a request says. Whether the server serves the revision is another question.
+/// The content of the `MCP-Protocol-Version` header of a request. This does not say whether the server serves the revision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum VersionHeader {
     Absent,
     Revision(Revision),
-    /// The text of no revision that this library knows.
+    /// A text that names no revision known to this library.
     Unknown,
     /// It is repeated, or is not visible ASCII.
     Unusable,
@@ -27,7 +27,7 @@ impl VersionHeader {
         }
     }
 
-    /// The revision that it names.
+    /// Returns the revision that it names.
     pub(crate) const fn revision(self) -> Option<Revision> {
         match self {
             Self::Revision(revision) => Some(revision),
@@ -35,7 +35,7 @@ impl VersionHeader {
         }
     }
 
-    /// The era of the revision that it names.
+    /// Returns the era of the revision that it names.
     #[cfg_attr(
         not(feature = "http"),
         allow(dead_code, reason = "only HTTP has headers")

@@ -1,18 +1,19 @@
-//! Answers to questions of the server that do not have the form of any answer, in the params of a request (T-10, W-16).
+//! Malformed answers to questions of the server, in the params of a request (T-10, W-16).
 //!
-//! Whether one answers a question is known only when the call asks: until then it does not, and answers to questions that were not asked
-//! are ignored. Nothing is looked for in advance: only where decoding stopped at such an answer, the text is written again.
+//! Only the call knows whether an answer belongs to one of its questions: until it asks, the answer belongs to none, and answers to
+//! questions that were not asked are ignored. So nothing is searched in advance: only if decoding stopped at such an answer, the text is
+//! rewritten.
 
 use serde_json::value::RawValue;
 use trueform_schema::{DecodeError, InputResponse, RawMembers, decode};
 
 use super::nulls;
 
-/// The member that has the answers.
+/// The member that contains the answers.
 const RESPONSES: &str = "inputResponses";
 
-/// `text`, which is params, with an empty object in place of each answer that does not have the form of any. `None` if there is none. A
-/// null stays: it counts as no answer, if nulls are let in.
+/// Returns `text`, which is params, with an empty object in place of each malformed answer. `None` if there is none. A null stays: it
+/// counts as no answer, if nulls are accepted.
 #[cold]
 #[inline(never)]
 pub(super) fn without_malformed(text: &str) -> Option<String> {
@@ -27,8 +28,8 @@ pub(super) fn without_malformed(text: &str) -> Option<String> {
     })
 }
 
-/// The object `text` with what `change` makes of the values of its members; `None` if it is not an object, or if nothing changes. Members that
-/// occur twice stay, and are refused for that.
+/// Returns the object `text` with each value replaced by the result of `change`. `None` if it is not an object, or if nothing changes.
+/// Members that occur twice stay; they are refused later.
 fn rewritten(text: &str, change: impl Fn(&str, &RawValue) -> Option<String>) -> Option<String> {
     let RawMembers(members) = serde_json::from_str(text).ok()?;
     let mut out = String::with_capacity(text.len());
@@ -46,8 +47,8 @@ fn rewritten(text: &str, change: impl Fn(&str, &RawValue) -> Option<String>) -> 
     has_changed.then_some(out)
 }
 
-/// Why `answer` does not have the form of an answer to any question; `None` if it has. A null in place of a member that may not be null
-/// is let in (DEC-6): where it is not, the params were refused.
+/// Returns why `answer` does not have the form of an answer to any question; `None` if it has. A null in place of a member that may not be
+/// null is accepted here (DEC-6): if nulls are not accepted, the params were refused before.
 #[cold]
 pub(crate) fn unfit(answer: &str) -> Option<DecodeError> {
     let error = decode::from_str::<InputResponse>(answer).err()?;
@@ -72,7 +73,7 @@ mod tests {
                 r#"{"a":[],"b/c":{"action":5},"d":{"roots":[]},"e":{"x":1}}"#,
                 Some(r#"{"a":{},"b/c":{},"d":{"roots":[]},"e":{"x":1}}"#),
             ),
-            // DEC-6: its null is left out later.
+            // DEC-6: its null is removed later.
             (
                 r#"{"a":{"action":"accept","content":null},"b":""}"#,
                 Some(r#"{"a":{"action":"accept","content":null},"b":{}}"#),

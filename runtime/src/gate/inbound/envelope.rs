@@ -1,4 +1,4 @@
-//! What an envelope may not have beside the members that make it a message of its kind.
+//! Members that an envelope may not have beside those of its kind of message.
 
 use serde_json::value::RawValue;
 use trueform_schema::{RawMembers, Revision};
@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl Inbound {
-    /// Checks the envelopes of a batch; `bytes` are the whole of it.
+    /// Checks the envelopes of a batch; `bytes` is the whole batch.
     pub(crate) fn batch<'a>(
         self,
         messages: Vec<Result<Message<'a>, Malformed>>,
@@ -29,7 +29,7 @@ impl Inbound {
         checked.collect()
     }
 
-    /// Checks the parts of an envelope that `message` no longer holds; `text` is its bytes.
+    /// Checks the parts of an envelope that `message` no longer contains; `text` is its bytes.
     ///
     /// # Errors
     /// -32600.
@@ -71,7 +71,7 @@ impl Inbound {
     }
 }
 
-/// A member that a message of this kind does not have.
+/// Finds a member that a message of this kind does not have.
 fn unknown_in_envelope(message: &Message<'_>, text: &[u8]) -> Option<ErrorDetail> {
     let known: &[&str] = match message {
         Message::Request { .. } => &["jsonrpc", "id", "method", "params"],
@@ -82,7 +82,7 @@ fn unknown_in_envelope(message: &Message<'_>, text: &[u8]) -> Option<ErrorDetail
         } => &["jsonrpc", "id", "error"],
     };
     let RawMembers(mut members) = serde_json::from_slice(text).ok()?;
-    // Looked at before.
+    // Checked before.
     members.retain(|(name, value)| !is_null_outcome(name, value));
     unknown_of(&members, known, "").or_else(|| {
         let (_, error) = members.iter().find(|(name, _)| name == "error")?;
@@ -91,7 +91,7 @@ fn unknown_in_envelope(message: &Message<'_>, text: &[u8]) -> Option<ErrorDetail
     })
 }
 
-/// A `result` or an `error` that is null in a message of another kind.
+/// Finds a `result` or an `error` that is null in a message of another kind.
 fn null_outcome(message: &Message<'_>, text: &[u8]) -> Option<ErrorDetail> {
     let RawMembers(members) = serde_json::from_slice(text).ok()?;
     let (name, _) = members
@@ -110,7 +110,7 @@ fn is_null_outcome(name: &str, value: &RawValue) -> bool {
     matches!(name, "result" | "error") && value.get() == "null"
 }
 
-/// The first of `members`, of the object at `pointer`, that is not `known`.
+/// Returns the first of `members`, of the object at `pointer`, that is not `known`.
 fn unknown_of(
     members: &[(String, &RawValue)],
     known: &[&str],

@@ -7,8 +7,8 @@ use crate::{
     jsonrpc,
 };
 
-/// `error` in the form that `revision` allows. Authors may not send the codes that the protocol reserves: an error with such a
-/// code becomes an internal error, and the log has the rest.
+/// Returns `error` in the form that `revision` allows. Authors may not send the codes that the protocol reserves: an error with such a code
+/// becomes an internal error, and the details are logged.
 pub(super) fn error_at(mut error: ErrorObject, revision: Revision) -> ErrorObject {
     let code = rewrite::error_code(error.code, revision);
     let standing = codes::standing(code, revision);
@@ -48,7 +48,7 @@ mod tests {
         }
         assert_eq!(told(-32002, Revision::V2025_11_25), -32002);
         assert_eq!(told(-32002, Revision::V2026_07_28), -32602);
-        // What a code of another revision says means nothing without it.
+        // The data of a code of another revision has no meaning without the code.
         let visit = ErrorObject::new(-32042, "m")
             .with_data(Json::from(serde_json::json!({ "elicitations": [] })));
         let told = error_at(visit, Revision::V2026_07_28);

@@ -1,4 +1,4 @@
-//! What goes out under each policy.
+//! What is sent under each policy.
 
 use serde_json::Value;
 use trueform_schema::CallToolResult;
@@ -34,7 +34,7 @@ fn notifications_that_servers_do_not_send() {
     }
 }
 
-// What is written once for many requests is checked like what is written for one.
+// A message that is written once for many requests is checked like a message for one request.
 #[test]
 fn results_that_are_written_before() {
     let result = serde_json::json!({ "content": [{ "type": "text", "text": "a", "annotations": { "priority": 2 } }] });

@@ -1,10 +1,10 @@
-//! The envelope of each kind of message, written once, straight into the buffer that leaves.
+//! The envelope of each kind of message, written once, directly into the buffer that is sent.
 
 use trueform_schema::{Encode, ErrorObject, RequestId, Revision, View};
 
 const HEAD: &[u8] = br#"{"jsonrpc":"2.0","#;
 
-/// A response with a result.
+/// Writes a response with a result.
 pub(in crate::gate) fn write_result(
     id: &RequestId,
     view: View<'_>,
@@ -19,8 +19,8 @@ pub(in crate::gate) fn write_result(
     out.push(b'}');
 }
 
-/// A response with an error. The id is missing if the request's could not be read: `null` in the schemas before 2025-11-25,
-/// no member in later ones and where no revision is known (GAP-7).
+/// Writes a response with an error. The id is missing if the request's could not be read: `null` in the schemas before 2025-11-25, no
+/// member in later ones and if no revision is known (GAP-7).
 pub(in crate::gate) fn write_error(
     id: Option<&RequestId>,
     revision: Option<Revision>,
@@ -44,7 +44,7 @@ pub(in crate::gate) fn write_error(
     out.push(b'}');
 }
 
-/// A notification.
+/// Writes a notification.
 pub(in crate::gate) fn write_notification(
     method: &str,
     params: Option<&dyn Encode>,
@@ -55,7 +55,7 @@ pub(in crate::gate) fn write_notification(
     write_call(method, params, view, out);
 }
 
-/// A request.
+/// Writes a request.
 pub(in crate::gate) fn write_request(
     id: &RequestId,
     method: &str,
@@ -67,7 +67,7 @@ pub(in crate::gate) fn write_request(
     write_call(method, params, view, out);
 }
 
-/// A request whose params `params` appends.
+/// Writes a request whose params `params` appends.
 #[cfg(feature = "client")]
 pub(in crate::gate) fn write_request_with<E>(
     id: &RequestId,
@@ -103,7 +103,7 @@ fn write_call(method: &str, params: Option<&dyn Encode>, view: View<'_>, out: &m
 
 fn write_method(method: &str, out: &mut Vec<u8>) {
     out.extend_from_slice(br#""method":""#);
-    // Method names are ours, from the generated table, and need no escapes.
+    // Method names come from the generated table, and need no escapes.
     out.extend_from_slice(method.as_bytes());
     out.push(b'"');
 }
