@@ -1,4 +1,4 @@
-//! Error codes and the sentences that go with them. The only place that spells a code.
+//! Error codes and the sentences that go with them. Codes are written only here.
 
 use trueform_schema::{ErrorObject, Json, Revision};
 
@@ -7,7 +7,7 @@ use super::{
     shown::{sentence, shortened},
 };
 
-/// The codes the specification gives a meaning.
+/// The codes that the specification defines.
 pub mod code {
     /// The bytes are not JSON.
     pub const PARSE_ERROR: i64 = -32700;
@@ -19,13 +19,13 @@ pub mod code {
     pub const INVALID_PARAMS: i64 = -32602;
     /// The server failed.
     pub const INTERNAL_ERROR: i64 = -32603;
-    /// A header of a 2026-07-28 request is missing or says something else than the body.
+    /// A header of a 2026-07-28 request is missing or contradicts the body.
     pub const HEADER_MISMATCH: i64 = -32020;
     /// The request did not declare a client capability that it needs (2026-07-28).
     pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
     /// The resource does not exist (until 2025-11-25).
     pub const RESOURCE_NOT_FOUND: i64 = -32002;
-    /// URLs are to be visited first; `data.elicitations` says which (2025-11-25).
+    /// The user must visit URLs first; `data.elicitations` lists them (2025-11-25).
     pub const URL_ELICITATION_REQUIRED: i64 = -32042;
     /// The protocol version of the request is not served (2026-07-28).
     pub const UNSUPPORTED_VERSION: i64 = -32022;
@@ -55,12 +55,12 @@ pub(crate) fn invalid_params(problem: impl Into<String>, fault: &ErrorDetail) ->
     ErrorObject::new(code::INVALID_PARAMS, message).with_data(fault.data())
 }
 
-/// The error for a message with an id whose method is a notification, or one that only servers send.
+/// Returns the error for a message with an id whose method is a notification, or a method that only servers send.
 pub(crate) fn not_a_request_of_client(method: &str) -> ErrorObject {
     method_not_found(method, "is not a request that a client sends")
 }
 
-/// Params of `method` that do not have its form.
+/// Returns the error for params that do not have the form of `method`.
 pub(crate) fn params_error(method: &str, fault: &ErrorDetail) -> ErrorObject {
     let ErrorDetail {
         pointer,
@@ -68,19 +68,19 @@ pub(crate) fn params_error(method: &str, fault: &ErrorDetail) -> ErrorObject {
         expected,
         found,
     } = fault;
-    // The data has the whole of it.
+    // The data has the full pointer.
     let pointer = shortened(pointer);
     let problem = match *rule {
         "missing" => format!("`{pointer}` is missing"),
         "duplicate" => format!("`{pointer}` occurs twice"),
-        // The sentence says it all.
+        // The sentence contains everything.
         "form" => format!("{pointer}: {expected}"),
         _ => format!("{pointer}: expected {expected}, found {found}"),
     };
     invalid_params(format!("invalid params of `{method}`: {problem}"), fault)
 }
 
-/// The author's side failed; what exactly is for the log only.
+/// Returns the error for a failure on the author's side. The details are only logged.
 pub(crate) fn internal(problem: impl Into<String>) -> ErrorObject {
     ErrorObject::new(code::INTERNAL_ERROR, problem.into())
 }
@@ -100,7 +100,7 @@ pub(crate) fn unsupported_version(requested: &str, supported: &[Revision]) -> Er
     ErrorObject::new(code::UNSUPPORTED_VERSION, message).with_data(Json::from(data))
 }
 
-/// `required` is the `ClientCapabilities` that are missing.
+/// Returns the error for missing client capabilities. `required` is the `ClientCapabilities` that are missing.
 pub(crate) fn capability_missing(what: &str, required: &serde_json::Value) -> ErrorObject {
     let message =
         format!("this request needs the client capability {what}, which it did not declare");

@@ -1,6 +1,6 @@
-//! What is wrong with one place of a message, for the peer that sent it: `data` of the error it gets.
+//! What is wrong with one place of a message, for the peer that sent it: the `data` of the error that it gets.
 //!
-//! A value that was found is described by its type and size, never by its content: the same words go into logs.
+//! A value is described by its type and size, never by its content, because the same text goes into logs.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use trueform_schema::{DecodeError, Json, JsonKind, Violation, conform::Rule, poi
 pub(crate) struct ErrorDetail {
     /// JSON pointer into the message.
     pub(crate) pointer: Cow<'static, str>,
-    /// What was not kept to, by a name that does not change.
+    /// The rule that was violated, by a stable name.
     pub(crate) rule: &'static str,
     pub(crate) expected: Cow<'static, str>,
     pub(crate) found: Cow<'static, str>,
@@ -32,7 +32,7 @@ impl ErrorDetail {
         }
     }
 
-    /// A member that must be there.
+    /// Creates the detail for a required member that is missing.
     pub(crate) fn missing(
         pointer: impl Into<Cow<'static, str>>,
         expected: impl Into<Cow<'static, str>>,
@@ -40,7 +40,7 @@ impl ErrorDetail {
         Self::new(pointer, "missing", expected, NOTHING)
     }
 
-    /// The same in the value at `prefix` alone.
+    /// Returns the same detail for a message that contains this value at `prefix`.
     pub(crate) fn within(mut self, prefix: &str) -> Self {
         if let Some(inner) = self.pointer.strip_prefix(prefix) {
             self.pointer = Cow::Owned(inner.to_owned());
@@ -48,7 +48,7 @@ impl ErrorDetail {
         self
     }
 
-    /// `error` in a message that holds the value at `prefix`.
+    /// Creates the detail of `error` in a message that contains the value at `prefix`.
     pub(crate) fn of_decoding(error: &DecodeError, prefix: &str) -> Self {
         let pointer = format!("{prefix}{}", error.pointer());
         if let Some(name) = error.missing() {
@@ -68,7 +68,7 @@ impl ErrorDetail {
         Self::new(pointer, error.rule(), error.expected().to_owned(), found)
     }
 
-    /// `violation` in a message that holds the value at `prefix`.
+    /// Creates the detail of `violation` in a message that contains the value at `prefix`.
     pub(crate) fn of_violation(violation: &Violation, prefix: &str) -> Self {
         let revision = violation.revision();
         let expected = match violation.rule() {
@@ -83,7 +83,7 @@ impl ErrorDetail {
         )
     }
 
-    /// The fault as `data` of an error.
+    /// Returns the detail as `data` of an error.
     pub(crate) fn data(&self) -> Json {
         Json::from(serde_json::json!({
             "pointer": self.pointer, "rule": self.rule, "expected": self.expected, "found": self.found,
@@ -91,15 +91,15 @@ impl ErrorDetail {
     }
 }
 
-/// What stands for a value that is not there.
+/// Stands for a value that is missing.
 pub(crate) const NOTHING: &str = "nothing";
 
-/// The type and size of a value, as a fault reports them.
+/// Returns the type and size of a value, as a detail reports them.
 pub(crate) fn described(json: &str) -> Cow<'static, str> {
     sized((JsonKind::of(json), json.len()))
 }
 
-/// The same of a value whose type and size are known.
+/// Returns the same for a value whose type and size are known.
 pub(crate) fn sized((kind, bytes): (JsonKind, usize)) -> Cow<'static, str> {
     match kind {
         JsonKind::Null | JsonKind::Bool => Cow::Borrowed(kind.as_str()),

@@ -1,4 +1,4 @@
-//! The kinds of message, and which of them the members of an envelope make: absent and null kept apart, nothing guessed.
+//! The kinds of message, and which of them the members of an envelope make. Absent and null are distinguished, and nothing is guessed.
 
 use std::{borrow::Cow, fmt, marker::PhantomData};
 
@@ -8,7 +8,7 @@ use trueform_schema::{ErrorObject, JsonKind, RequestId, decode};
 
 use super::{ErrorDetail, error, error_detail::described};
 
-/// What one line or one POST body holds.
+/// The contents of one line or one POST body.
 #[derive(Debug)]
 pub(crate) enum Incoming<'a> {
     Single(Message<'a>),
@@ -34,7 +34,7 @@ pub(crate) enum Message<'a> {
     },
 }
 
-/// What a malformed message was meant to be: decides whether it may be answered.
+/// The intended kind of a malformed message. It decides whether the message may be answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Request,
@@ -44,7 +44,7 @@ pub(crate) enum Kind {
 }
 
 impl Message<'_> {
-    /// The message as one that is refused with `error`.
+    /// Returns the message as one that is refused with `error`.
     pub(crate) fn refused(&self, error: ErrorObject) -> Malformed {
         let (kind, id) = match self {
             Self::Request { id, .. } => (Kind::Request, Some(id)),
@@ -60,7 +60,7 @@ impl Message<'_> {
 }
 
 impl Kind {
-    /// Whether it has to be answered.
+    /// Returns whether it must be answered.
     pub(crate) fn is_answered(self) -> bool {
         matches!(self, Self::Request | Self::Unknown)
     }
@@ -70,17 +70,17 @@ impl Kind {
 #[derive(Debug)]
 pub(crate) struct Malformed {
     pub(crate) kind: Kind,
-    /// The id, where one could be read.
+    /// The id, if one could be read.
     pub(crate) id: Option<RequestId>,
     pub(crate) error: ErrorObject,
 }
 
 /// Params that are decoded while the envelope is read, so that they are not read twice.
 pub(crate) trait EarlyParams<'a>: Sized {
-    /// What decodes the params of one method.
+    /// Decodes the params of one method.
     type Seed: DeserializeSeed<'a, Value = Self>;
 
-    /// What decodes the params of `method`; `None` if they stay raw.
+    /// Returns the seed that decodes the params of `method`; `None` if they stay raw.
     fn seed(method: &str) -> Option<Self::Seed>;
 }
 
@@ -104,7 +104,7 @@ pub(super) struct Members<'a, E> {
     pub(super) repeated: Option<&'static str>,
     /// The member whose value was read last, or could not be read.
     pub(super) reached: Option<&'static str>,
-    /// Whether params are decoded in passing.
+    /// Whether params are decoded together with the envelope.
     pub(super) early: bool,
     pub(super) tried_early: bool,
     pub(super) early_params: Option<E>,
@@ -127,7 +127,7 @@ impl<'a, E: EarlyParams<'a>> Members<'a, E> {
         }
     }
 
-    /// What decodes the params that come now; `None` if they stay raw.
+    /// Returns the seed that decodes the params at the reader; `None` if they stay raw.
     pub(super) fn early_seed(&self) -> Option<E::Seed> {
         if !self.early || self.tried_early || self.params.is_some() {
             return None;
@@ -165,8 +165,8 @@ impl<'a, E: EarlyParams<'a>> Members<'a, E> {
         }
     }
 
-    /// Takes a `result` or an `error` that is null beside another outcome or a method for absent. Whether this is let through is
-    /// the gate's to say (DEC-6).
+    /// Treats a `result` or an `error` that is null beside another outcome or a method as absent. The gate decides whether such a message
+    /// is accepted (DEC-6).
     fn drop_nulls(&mut self) {
         let is_value = |outcome: &&RawValue| outcome.get() != "null";
         let (result, error) = (self.result.filter(is_value), self.error.filter(is_value));
@@ -179,7 +179,7 @@ impl<'a, E: EarlyParams<'a>> Members<'a, E> {
         const EXPECTED: &str = "\"2.0\"";
         match self.jsonrpc.map(RawValue::get) {
             Some(EXPECTED) => Ok(()),
-            // It may be written with escapes.
+            // The name may be written with escapes.
             Some(other)
                 if serde_json::from_str::<Text<'_>>(other)
                     .is_ok_and(|Text(version)| version == "2.0") =>
@@ -238,7 +238,7 @@ impl<'a, E: EarlyParams<'a>> Members<'a, E> {
 
     fn failure(self, error: &RawValue) -> Result<Message<'a>, Malformed> {
         let id = match self.id.filter(|id| id.get() != "null") {
-            // Whether this is let through is the gate's to say (A-7, GAP-7).
+            // The gate decides whether this is accepted (A-7, GAP-7).
             None => None,
             Some(id) => match RequestId::from_json(id.get()) {
                 Ok(id) => Some(id),
@@ -270,7 +270,7 @@ impl<'a, E: EarlyParams<'a>> Members<'a, E> {
             (Some(_), None, None) => Kind::Notification,
             (Some(_), Some(_), None) => Kind::Request,
             (None, Some(_), None) if self.reached == Some("method") => Kind::Request,
-            // With an id alone it may have been an answer.
+            // A message with only an id may have been an answer.
             (None, _, None) => Kind::Unknown,
         };
         Malformed {
@@ -288,7 +288,7 @@ impl<'a, E: EarlyParams<'a>> Members<'a, E> {
 const AN_ID: &str = "a string or an integer";
 
 fn unusable_id(id: &RawValue) -> ErrorDetail {
-    // Read again, because this is the rare case.
+    // Read again, because this case is rare.
     let is_text = serde_json::from_str::<Text<'_>>(id.get()).is_ok();
     let (rule, expected) = match is_text {
         true => {
@@ -303,7 +303,7 @@ fn unusable_id(id: &RawValue) -> ErrorDetail {
     ErrorDetail::new("/id", rule, expected, described(id.get()))
 }
 
-/// What is expected in place of `value`: one that is a string already has an escape that is half a character.
+/// Returns what is expected in place of `value`. A value that is already a string has an escape that is half a character.
 fn wanted(value: &RawValue, expected: &'static str) -> &'static str {
     match JsonKind::of(value.get()) {
         JsonKind::String => "a string of whole characters",
@@ -311,7 +311,7 @@ fn wanted(value: &RawValue, expected: &'static str) -> &'static str {
     }
 }
 
-/// A string borrowed where it has no escapes.
+/// A string, borrowed if it has no escapes.
 pub(crate) struct Text<'a>(pub(crate) Cow<'a, str>);
 
 impl<'de: 'a, 'a> serde::Deserialize<'de> for Text<'a> {

@@ -2,14 +2,14 @@
 
 use memchr::memchr2;
 
-/// Whether brackets in `bytes` nest deeper than `limit`. Does not check whether the rest is JSON.
+/// Returns whether brackets in `bytes` nest deeper than `limit`. Does not check whether the rest is JSON.
 pub(crate) fn deeper_than(bytes: &[u8], limit: usize) -> bool {
-    // Nothing nests deeper than it has brackets. Counting them takes a vector instruction for many bytes at once, and is
-    // all there is to do for nearly every message.
+    // Brackets cannot nest deeper than their number. One vector instruction counts them in many bytes at once, and for nearly every message
+    // no more work is needed.
     openings(bytes) > limit && deepest_exceeds(bytes, limit)
 }
 
-/// How many bytes open an array or an object, those in strings included.
+/// Returns how many bytes open an array or an object, including those in strings.
 fn openings(bytes: &[u8]) -> usize {
     // Chunks of at most 255 let the compiler add up in bytes.
     let count = |chunk: &[u8]| {
@@ -44,10 +44,10 @@ fn deepest_exceeds(bytes: &[u8], limit: usize) -> bool {
     false
 }
 
-/// Index of the quote that ends the string whose text starts at `at`, or the end of `bytes`.
+/// Returns the index of the quote that ends the string whose text starts at `at`, or the end of `bytes`.
 pub(crate) fn end_of_string(bytes: &[u8], mut at: usize) -> usize {
-    /// Words that are looked at before a vector search is set up: most strings of an envelope are shorter, and a text with an escape
-    /// has more of them near by.
+    /// Words that are checked before a vector search is set up: most strings of an envelope are shorter, and escapes in a text tend to be
+    /// close together.
     const NEAR: usize = 4;
     let mut words = 0;
     loop {
@@ -59,7 +59,7 @@ pub(crate) fn end_of_string(bytes: &[u8], mut at: usize) -> usize {
                     at += word.len();
                     continue;
                 }
-                // The lowest mark is exact; higher ones may be caused by a borrow.
+                // The lowest mark is exact; a borrow may cause higher ones.
                 found => (found.trailing_zeros() / 8) as usize,
             },
             _ => match memchr2(b'"', b'\\', rest) {
@@ -75,7 +75,7 @@ pub(crate) fn end_of_string(bytes: &[u8], mut at: usize) -> usize {
     }
 }
 
-/// The highest bit of each byte that is a quote or a backslash.
+/// Returns the highest bit of each byte that is a quote or a backslash.
 const fn ends(word: u64) -> u64 {
     const ONES: u64 = u64::MAX / 0xff;
     let quotes = word ^ (ONES * b'"' as u64);
@@ -102,7 +102,7 @@ mod tests {
         }
     }
 
-    /// Against one byte after the other, for bytes that the arithmetic could mistake for each other.
+    /// Compares with a byte-by-byte search, for bytes that the arithmetic could mistake for each other.
     #[test]
     fn ends_of_strings() {
         fn one_by_one(bytes: &[u8], mut at: usize) -> usize {

@@ -1,4 +1,4 @@
-//! A peer's text in a message or a log: on one line, without characters that change what others look like, and short.
+//! A peer's text in a message or a log: on one line, without characters that change how other characters are displayed, and short.
 
 use std::{
     borrow::Cow,
@@ -10,21 +10,21 @@ use trueform_schema::RequestId;
 /// Most characters that a message or a log repeats of one text of a peer, such as a name, an id or the value of a header.
 pub const MAX_REPEATED: usize = 200;
 
-/// Most characters of a sentence that repeats a peer's texts in words that others chose, such as those of a decoder.
+/// Most characters of a sentence that repeats a peer's texts within the words of others, such as those of a decoder.
 const MAX_SENTENCE: usize = 1000;
 
-/// A peer's text for a message or the log: at most [`MAX_REPEATED`] characters, escaped.
+/// Returns a peer's text for a message or the log: at most [`MAX_REPEATED`] characters, escaped.
 #[inline]
 pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
     limited(text, MAX_REPEATED)
 }
 
-/// A sentence that may repeat a peer's texts, for a message or the log.
+/// Returns a sentence that may repeat a peer's texts, for a message or the log.
 pub(crate) fn sentence(text: &str) -> Cow<'_, str> {
     limited(text, MAX_SENTENCE)
 }
 
-/// `text` escaped and on one line, as long as it is.
+/// Returns `text` escaped and on one line, without a limit on its length.
 pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     limited(text, usize::MAX)
 }
@@ -38,7 +38,7 @@ fn limited(text: &str, most: usize) -> Cow<'_, str> {
     Cow::Owned(escaped(text, most, false))
 }
 
-/// At most `most` characters of `text`, and `…` if there are more.
+/// Returns at most `most` characters of `text`, and `…` if there are more.
 #[cold]
 fn escaped(text: &str, most: usize, in_quotes: bool) -> String {
     let mut out = String::new();
@@ -65,8 +65,8 @@ fn escaped(text: &str, most: usize, in_quotes: bool) -> String {
     out
 }
 
-/// Whether `letter` ends lines, cannot be seen, or changes how others are shown: control characters, line and paragraph
-/// separators, marks of direction, zero-width characters and tags.
+/// Returns whether `letter` ends lines, is invisible, or changes how other characters are displayed: control characters, line and paragraph
+/// separators, direction marks, zero-width characters and tags.
 fn is_disturbing(letter: char) -> bool {
     letter.is_control()
         || matches!(
@@ -97,7 +97,7 @@ impl fmt::Display for ShortRequestId<'_> {
     }
 }
 
-/// A whole message for the log at level `TRACE`: as long as it is, escaped.
+/// A whole message for the log at level `TRACE`: escaped, without a limit on its length.
 pub(crate) struct WholeMessage<'a>(pub(crate) &'a [u8]);
 
 impl fmt::Display for WholeMessage<'_> {
@@ -110,7 +110,7 @@ impl fmt::Display for WholeMessage<'_> {
 mod tests {
     use super::*;
 
-    // Issue 8: the one way for a peer's text into messages and logs.
+    // Issue 8: a peer's text gets into messages and logs only this way.
     #[test]
     fn on_one_line_and_short() {
         for (text, shown) in [

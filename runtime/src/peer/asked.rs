@@ -22,14 +22,14 @@ pub(crate) struct Asked {
     pending: Mutex<HashMap<RequestId, Arc<Slot>>>,
 }
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Clone, Debug)]
 pub(crate) enum Settled {
     Result(Json),
     Error(ErrorObject),
-    /// The answer was malformed; says how.
+    /// The answer was malformed; contains the problem.
     Malformed(String),
-    /// The peer went away.
+    /// The peer disconnected.
     Closed,
 }
 
@@ -45,7 +45,7 @@ pub(crate) struct Waiting<'a> {
 }
 
 impl Asked {
-    /// A new id and the future of its answer. `None` if `limit` requests are not answered yet.
+    /// Creates a new id and the future of its answer. `None` if `limit` requests are not answered yet.
     pub(crate) fn register(&self, limit: usize) -> Option<Waiting<'_>> {
         let mut pending = self.lock();
         if pending.len() >= limit {
@@ -62,13 +62,13 @@ impl Asked {
         })
     }
 
-    /// Whether a request has had `id`: they count up from 1 (DEC-8).
+    /// Returns whether a request has used `id`: ids count up from 1 (DEC-8).
     pub(crate) fn has_had(&self, id: &RequestId) -> bool {
         let last = self.next.load(Ordering::Relaxed);
         id.as_i64().is_some_and(|id| (1..=last).contains(&id))
     }
 
-    /// Hands a response to the request that waits for it. Returns `false` if no request does.
+    /// Passes a response to the request that waits for it. Returns `false` if no request does.
     pub(crate) fn settle(&self, id: &RequestId, settled: Settled) -> bool {
         let Some(slot) = self.lock().remove(id) else {
             return false;

@@ -1,4 +1,4 @@
-//! Who calls: everything that was settled about a request before it is dispatched.
+//! Who calls: everything about a request that is known before it is dispatched.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::gate::{PeerFacts, Stated};
 #[derive(Debug)]
 pub(crate) struct Caller {
     pub(crate) revision: Revision,
-    /// What the peer said of itself, at `initialize` or with this request.
+    /// What the peer stated about itself, at `initialize` or with this request.
     pub(crate) facts: Arc<PeerFacts>,
     pub(crate) log: Threshold,
     pub(crate) progress: Option<ProgressToken>,
@@ -23,7 +23,7 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
-    /// The caller of a request that stands on its own. What the caller keeps is taken out of `meta`.
+    /// Creates the caller of a stateless request. Takes the parts that it keeps out of `meta`.
     #[inline]
     pub(crate) fn stateless(revision: Revision, meta: Option<&mut RequestMetaObject>) -> Self {
         let Some(meta) = meta else {
@@ -47,7 +47,7 @@ impl Caller {
         }
     }
 
-    /// The caller of a request that stands on its own and says no more of itself than `stated`.
+    /// Creates the caller of a stateless request that states nothing about itself but `stated`.
     #[inline]
     pub(crate) fn remembered(stated: Stated) -> Self {
         Self {
@@ -59,7 +59,7 @@ impl Caller {
         }
     }
 
-    /// The caller of a request within `session`.
+    /// Creates the caller of a request within `session`.
     pub(crate) fn in_session(
         session: &Session,
         negotiated: &Negotiated,

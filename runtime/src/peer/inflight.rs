@@ -8,9 +8,9 @@ use std::{
 
 use trueform_schema::RequestId;
 
-/// A request that can be given up.
+/// A request that can be cancelled.
 pub(crate) trait Cancel: Send + Sync {
-    /// Its peer no longer wants the answer.
+    /// Cancels the request: its peer no longer wants the answer.
     fn cancel(&self);
 }
 
@@ -21,27 +21,27 @@ pub(crate) struct InFlight(Mutex<Table>);
 #[derive(Default)]
 struct Table {
     by_id: HashMap<RequestId, InflightEntry>,
-    /// How many requests there are.
+    /// The number of requests.
     requests: usize,
 }
 
 /// The requests with one id.
 struct InflightEntry {
     first: Weak<dyn Cancel>,
-    /// The others, where ids may be repeated (DEC-1).
+    /// The other requests with this id, if ids may be repeated (DEC-1).
     more: Vec<Weak<dyn Cancel>>,
 }
 
-/// Why an id was not given.
+/// Why a request could not get its id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum IdRefused {
     /// A request with that id is not answered yet.
     Taken,
-    /// As many requests as are allowed are not answered yet.
+    /// The maximum number of requests is in flight.
     Full,
 }
 
-/// What became of a cancellation.
+/// The outcome of a cancellation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cancelled {
     /// The request was cancelled.
@@ -53,19 +53,19 @@ pub(crate) enum Cancelled {
 }
 
 impl InFlight {
-    /// Whether `id` is taken.
+    /// Returns whether `id` is in use.
     pub(crate) fn contains(&self, id: &RequestId) -> bool {
         let table = self.lock();
         table.requests > 0 && table.by_id.contains_key(id)
     }
 
-    /// Whether fewer than `limit` requests are in flight.
+    /// Returns whether fewer than `limit` requests are in flight.
     pub(crate) fn has_room(&self, limit: usize) -> bool {
         self.lock().requests < limit
     }
 
-    /// Takes `id` for `request`, unless `limit` requests are in flight, or another one has the id and it may not be repeated. The
-    /// taker gives it back by [`leave`](Self::leave).
+    /// Registers `id` for `request`, unless `limit` requests are in flight, or another one has the id and it may not be repeated.
+    /// [`leave`](Self::leave) must release the id.
     pub(crate) fn enter(
         &self,
         id: &RequestId,
@@ -98,7 +98,7 @@ impl InFlight {
         Ok(())
     }
 
-    /// Gives `id` back, which the request at the address `request` took.
+    /// Releases `id`, which the request at the address `request` registered.
     pub(crate) fn leave(&self, id: &RequestId, request: *const ()) {
         let mut table = self.lock();
         let Table { by_id, requests } = &mut *table;
@@ -109,7 +109,7 @@ impl InFlight {
         if entry.more.is_empty() {
             return;
         }
-        // Others have the id too.
+        // Other requests have the id too.
         let is_it = |other: &Weak<dyn Cancel>| other.as_ptr().cast::<()>() == request;
         if !is_it(&entry.first) {
             entry.more.retain(|other| !is_it(other));
@@ -126,7 +126,7 @@ impl InFlight {
             Some(entry) if !entry.more.is_empty() => return Cancelled::Ambiguous,
             Some(entry) => entry.first.upgrade(),
         };
-        // Waking runs foreign code, which must not find the lock held.
+        // Waking runs other code, which must not run under the lock.
         match found {
             Some(request) => {
                 request.cancel();

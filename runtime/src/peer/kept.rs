@@ -1,7 +1,7 @@
-//! How much a session keeps of what its client said of itself at `initialize`.
+//! How much a session keeps of what its client stated about itself at `initialize`.
 //!
-//! What is only shown to people is left out where there is too much of it. What a server decides by is never cut: a client that
-//! says too much of that is refused.
+//! Data that is only displayed to people is left out if there is too much of it. Data that the server's decisions depend on is never cut:
+//! if there is too much of that, the client is refused.
 
 use serde::Serialize;
 use trueform_schema::{ClientCapabilities, ErrorObject, Implementation};
@@ -23,7 +23,7 @@ pub const MAX_CLIENT_NAME: usize = 256;
 const MEMBER: usize = 48;
 
 impl PeerFacts {
-    /// What a session keeps of `info` and `capabilities`.
+    /// Returns what a session keeps of `info` and `capabilities`.
     pub(crate) fn kept(
         mut info: Implementation,
         capabilities: ClientCapabilities,
@@ -59,7 +59,7 @@ impl PeerFacts {
         }
     }
 
-    /// How many bytes the facts take beside their own size.
+    /// Returns how many bytes the facts take beside their own size.
     #[cfg(feature = "http")]
     pub(crate) fn footprint(&self) -> usize {
         self.client_info.as_ref().map_or(0, footprint) + footprint(&self.capabilities)
@@ -82,9 +82,9 @@ fn too_large(pointer: &str, expected: String, found: String) -> ErrorObject {
     jsonrpc::params_error("initialize", &fault)
 }
 
-/// Upper bound of the bytes on the heap that hold `value`.
+/// Returns an upper bound of the bytes on the heap that hold `value`.
 fn footprint(value: &impl Serialize) -> usize {
-    // What cannot be written is not kept.
+    // A value that cannot be written is not kept.
     let Ok(text) = serde_json::to_vec(value) else {
         return usize::MAX;
     };
@@ -106,7 +106,7 @@ mod tests {
         )
     }
 
-    // Issue 8: what only people see is left out, the largest first; what decides is kept whole.
+    // Issue 8: data for display is left out, the largest first; data for decisions is kept completely.
     #[test]
     fn what_is_shown_is_left_out_before_anything_is_refused() {
         let long = "x".repeat(1500);
@@ -152,7 +152,7 @@ mod tests {
             );
             assert!(error.message.len() < 400, "{}", error.message);
         }
-        // To the byte: what is in the text, and for each of its five members.
+        // Exactly: the bytes of the text, and a fixed number for each of its five members.
         let text = json!({ "name": "n", "version": "1", "title": "" }).to_string();
         let capabilities = json!({ "experimental": { "x": {} } });
         let rest = text.len() + capabilities.to_string().len() + 5 * MEMBER;

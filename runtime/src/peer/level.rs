@@ -14,14 +14,14 @@ pub const DEFAULT_LOG_LEVEL: LoggingLevel = LoggingLevel::Info;
 #[derive(Debug)]
 pub(crate) struct SessionLevel(AtomicU8);
 
-/// What one request lets through.
+/// The log messages that one request permits.
 #[derive(Clone, Debug)]
 pub(crate) enum Threshold {
     /// Nothing: a modern request without `logLevel` (M-4).
     Silent,
     /// The level that a modern request named.
     From(u8),
-    /// What the session's level is when the message is sent.
+    /// The session's level at the time when the message is sent.
     Session(Arc<SessionLevel>),
 }
 
@@ -30,7 +30,7 @@ impl SessionLevel {
         self.0.store(severity(level), Ordering::Relaxed);
     }
 
-    /// The level as a number, for [`SessionLevel::set_rank`] in another process.
+    /// Returns the level as a number, for [`SessionLevel::set_rank`] in another process.
     #[cfg(feature = "http")]
     pub(crate) fn rank(&self) -> u8 {
         self.0.load(Ordering::Relaxed)
@@ -62,12 +62,12 @@ impl Threshold {
     }
 }
 
-/// Whether `level` is one of the eight names.
+/// Returns whether `level` is one of the eight names.
 pub(crate) fn is_known(level: &LoggingLevel) -> bool {
     severity(level) > 0 || *level == LoggingLevel::Debug
 }
 
-/// Rank in RFC 5424's order; greater is worse. Other levels than the eight rank lowest.
+/// Returns the rank in RFC 5424's order; greater is worse. Levels other than the eight rank lowest.
 fn severity(level: &LoggingLevel) -> u8 {
     match level {
         LoggingLevel::Emergency => 7,

@@ -30,7 +30,7 @@ pub(crate) struct Outbox {
 #[derive(Default)]
 struct OutboxState {
     queue: VecDeque<Queued>,
-    /// Those of the queue that are due: whether one waits already is found at once. `None` before the first one.
+    /// The messages of the queue that are due, so that a duplicate is found at once. `None` before the first one.
     #[expect(
         clippy::box_collection,
         reason = "each request over HTTP has an outbox, and few need this"
@@ -38,7 +38,7 @@ struct OutboxState {
     due: Option<Box<HashSet<Due>>>,
     bytes: usize,
     reader: Option<Waker>,
-    /// Those who wait until there is room.
+    /// The tasks that wait for room.
     writers: Vec<Waker>,
     closed: bool,
 }
@@ -51,17 +51,17 @@ enum Queued {
     Due(Due),
 }
 
-/// A notification that says the same each time, so that one that waits is enough for one peer.
+/// A notification whose text is always the same, so that one waiting for a peer is enough.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Due {
     pub(crate) kind: NotificationKind,
-    /// The request that asked for it, if one did.
+    /// The subscription request that it belongs to, if any.
     pub(crate) subscription: Option<RequestId>,
     /// The resource that changed; `None` for a list.
     pub(crate) uri: Option<Arc<str>>,
 }
 
-/// What a message is about. A newer message about the same subject says all that an older one says.
+/// The subject of a message. A newer message about the same subject makes an older one unnecessary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Subject {
     /// The name of the notification.
@@ -70,12 +70,12 @@ pub(crate) struct Subject {
     pub(crate) request: usize,
 }
 
-/// Why a message was not taken.
+/// Why a message was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotQueued {
-    /// Too many messages wait already.
+    /// Too many messages already wait.
     Full,
-    /// The reader of this outbox has gone.
+    /// The reader of this outbox is gone.
     Closed,
 }
 
@@ -99,7 +99,7 @@ impl Outbox {
         self.try_push(&mut message, None)
     }
 
-    /// Appends the message in `message` and takes it out. It stays there if it is refused.
+    /// Appends the message in `message` and takes it out. The message stays there if it is refused.
     pub(crate) fn try_push(
         &self,
         message: &mut Option<Outgoing>,
@@ -119,7 +119,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// Appends `due` unless it waits already: a peer that does not read costs nothing more.
+    /// Appends `due` unless it already waits. So a peer that does not read costs nothing more.
     pub(crate) fn push_due(&self, due: Due) -> Result<(), NotQueued> {
         let mut state = self.lock();
         if state.closed {
@@ -129,15 +129,14 @@ impl Outbox {
         if !all.insert(due.clone()) {
             return Ok(());
         }
-        // Beside the bounds: it takes a few bytes, and waits once for each topic, subscription and resource, whose number is
-        // bounded.
+        // The bounds do not apply: it takes a few bytes, and waits once for each topic, subscription and resource, whose number is bounded.
         state.queue.push_back(Queued::Due(due));
         wake_reader(state);
         Ok(())
     }
 
-    /// Puts `message` in the place of the one about `subject` that waits. False if none waits, or if there is no room for a longer
-    /// one.
+    /// Replaces the waiting message about `subject` by `message`. Returns `false` if none waits, or if there is no room for a longer
+    /// message.
     pub(crate) fn replace(&self, message: Outgoing, subject: Subject) -> bool {
         let mut state = self.lock();
         let (bytes, is_alone) = (state.bytes, state.queue.len() == 1);
@@ -162,7 +161,7 @@ impl Outbox {
         true
     }
 
-    /// Ready when half of the outbox is free and there is room for `message`, or when it was closed.
+    /// Is ready when half of the outbox is free and there is room for `message`, or when it was closed.
     pub(crate) fn poll_room(&self, message: Option<&Outgoing>, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.lock();
         let has_room = message.is_none_or(|message| state.has_room_for(message.bytes().len()));
@@ -176,7 +175,7 @@ impl Outbox {
         Poll::Pending
     }
 
-    /// The next message; `None` once closed and empty. One reader at a time.
+    /// Returns the next message; `None` once the outbox is closed and empty. One reader at a time.
     pub(crate) fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Option<Outgoing>> {
         let mut state = self.lock();
         if state.closed || !state.queue.is_empty() {
@@ -189,12 +188,12 @@ impl Outbox {
         Poll::Pending
     }
 
-    /// The next message that is there already.
+    /// Returns the next message, if one waits already.
     pub(crate) fn try_next(&self) -> Option<Outgoing> {
         take(self.lock())
     }
 
-    /// Whether nothing waits.
+    /// Returns whether no message waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.lock().queue.is_empty()
     }
@@ -231,13 +230,13 @@ impl OutboxState {
 fn wake_reader(mut state: MutexGuard<'_, OutboxState>) {
     let reader = state.reader.take();
     drop(state);
-    // Waking runs foreign code, which must not find the lock held.
+    // Waking runs other code, which must not run under the lock.
     if let Some(reader) = reader {
         reader.wake();
     }
 }
 
-/// The message that is due next, if there is one. Who waits for room is woken without the lock.
+/// Returns the next message, if there is one. Tasks that wait for room are woken without the lock.
 fn take(mut state: MutexGuard<'_, OutboxState>) -> Option<Outgoing> {
     let waiting = state.queue.pop_front()?;
     match &waiting {
@@ -290,7 +289,7 @@ mod tests {
 
     use super::*;
 
-    /// How often it was woken.
+    /// Counts how often it was woken.
     #[derive(Default)]
     struct Woken(AtomicUsize);
 
@@ -365,7 +364,7 @@ mod tests {
         assert_eq!(outbox.lock().bytes, 0, "the count is right");
     }
 
-    // Issue 8: who waits for room is woken once, when half of it is free.
+    // Issue 8: a task that waits for room is woken once, when half of the outbox is free.
     #[test]
     fn writers_and_the_reader_are_woken_once() {
         let woken = || {
@@ -410,7 +409,7 @@ mod tests {
         assert!(room.is_ready());
     }
 
-    // What is woken may look into the outbox.
+    // The woken task may access the outbox.
     #[test]
     fn wakes_without_the_lock() {
         struct Looks(Arc<Outbox>, AtomicUsize);
@@ -458,7 +457,7 @@ mod tests {
         assert_eq!(woken.0.load(Ordering::SeqCst), 3, "the reader");
     }
 
-    // Issue 8: what goes to many waits as a key, once for each peer, and keeps its place among the rest.
+    // Issue 8: a notification for many peers waits as a key, once for each peer, and keeps its place among the other messages.
     #[test]
     fn what_many_hear_is_encoded_when_it_is_taken() {
         let outbox = Outbox::new();
@@ -497,7 +496,7 @@ mod tests {
                 &of("b"),
             ]
         );
-        // What was taken is due anew, within the bound on how much waits.
+        // A notification that was taken can become due again, within the bound on the number of waiting messages.
         outbox.push_due(changed.clone()).unwrap();
         while outbox.push(message("x")).is_ok() {}
         assert_eq!(outbox.push_due(changed.clone()), Ok(()), "it waits");

@@ -1,7 +1,7 @@
 //! State of one peer: its phase, what was negotiated, which of its requests are in flight, what it was asked.
 //!
-//! In the legacy era a session is what `initialize` opens. A byte stream has one too, in its fresh phase until then, so that
-//! requests of both eras share one table of ids.
+//! In the legacy era, `initialize` opens a session. A byte stream has one from the start, in the fresh phase until then, so that requests
+//! of both eras share one table of ids.
 
 use std::{
     fmt,
@@ -28,7 +28,7 @@ use crate::{
     signal::Signal,
 };
 
-/// Where a session is in its life.
+/// The phase of a session.
 #[derive(Clone, Debug)]
 pub(crate) enum Phase {
     /// No `initialize` yet.
@@ -38,21 +38,21 @@ pub(crate) enum Phase {
         negotiated: Negotiated,
         confirmed: bool,
     },
-    /// Ended; nothing is served any more.
+    /// Ended; no more requests are served.
     Closed,
 }
 
-/// What became of an `initialize`.
+/// How an `initialize` opened the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Opening {
     First,
-    /// It says what the first one said.
+    /// Its params equal those of the first one.
     Repeated,
-    /// The session was negotiated anew.
+    /// The session was negotiated again.
     Replaced,
 }
 
-/// What `initialize` settled.
+/// What `initialize` negotiated.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Negotiated {
     pub(crate) revision: Revision,
@@ -65,30 +65,30 @@ pub(crate) struct Session {
     principal: Option<Principal>,
     phase: Mutex<Phase>,
     used: AtomicBool,
-    /// By what its tasks are told apart from those of others; made when it is needed.
+    /// Distinguishes its tasks from those of others; made when it is needed.
     pub(crate) task_owner: OnceLock<Box<str>>,
     pub(crate) log_level: Arc<SessionLevel>,
     pub(crate) in_flight: InFlight,
-    /// Requests that the peer was sent.
+    /// Requests that were sent to the peer.
     pub(crate) asked: Asked,
-    /// The resources whose changes the peer wants to hear of (J-7).
+    /// The resources whose changes the peer subscribed to (J-7).
     pub(crate) watched: WatchedResources,
     /// How many streams of `subscriptions/listen` are open on it.
     pub(crate) listening: AtomicUsize,
     /// Messages that belong to no request: the whole output of a byte stream, the GET stream of an HTTP session.
     pub(crate) outbox: Arc<Outbox>,
-    /// Fired when nothing more is read from the peer: its subscriptions end.
+    /// Fired when the peer sends nothing more: its subscriptions end.
     pub(crate) ending: Signal,
-    /// Fired when the calls of a byte stream have to end: it stops, and they did not end in time (DEC-11).
+    /// Fired when the calls of a byte stream must end: it stops, and they did not end in time (DEC-11).
     pub(crate) cut: Signal,
 }
 
-/// The beginning of a session's id, for the log: who has the whole of it can end the session.
+/// The beginning of a session's id, for the log. The log must not have the whole id, because anyone who has it can end the session.
 pub(crate) struct ShortId<'a>(pub(crate) &'a str);
 
 impl fmt::Display for ShortId<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        /// Enough to tell sessions apart, far too little to guess one.
+        /// Enough to distinguish sessions, far too little to guess an id.
         const SHOWN: usize = 8;
         match self.0.char_indices().nth(SHOWN) {
             Some((end, _)) => write!(f, "{}…", &self.0[..end]),
@@ -116,17 +116,17 @@ impl Session {
         }
     }
 
-    /// The id the peer knows the session by; none on stdio.
+    /// Returns the id by which the peer knows the session; `None` on stdio.
     pub(crate) fn id(&self) -> Option<&str> {
         self.id.as_deref()
     }
 
-    /// Who opened the session.
+    /// Returns the principal that opened the session.
     pub(crate) fn principal(&self) -> Option<&Principal> {
         self.principal.as_ref()
     }
 
-    /// How many bytes the session takes while it is idle.
+    /// Returns how many bytes the session takes while it is idle.
     #[cfg(feature = "http")]
     pub(crate) fn footprint(&self) -> usize {
         let facts = match &*self.lock() {
@@ -144,7 +144,7 @@ impl Session {
         self.lock().clone()
     }
 
-    /// The negotiated revision, once there is one.
+    /// Returns the negotiated revision, once there is one.
     pub(crate) fn revision(&self) -> Option<Revision> {
         match &*self.lock() {
             Phase::Open { negotiated, .. } => Some(negotiated.revision),
@@ -152,11 +152,11 @@ impl Session {
         }
     }
 
-    /// Opens the session as `asked`, which is an error if the params of the `initialize` cannot be accepted. An `initialize`
-    /// with equal params changes nothing, and another one replaces the first until a request came in between (DEC-4).
+    /// Opens the session as `asked`, which is an error if the params of the `initialize` cannot be accepted. An `initialize` with equal
+    /// params changes nothing. One with other params replaces the first, unless a request came in between (DEC-4).
     ///
     /// # Errors
-    /// The session is in use or has ended, which comes before what is wrong with the params; else the error in `asked`.
+    /// The session is in use or has ended; this takes precedence over faults of the params. Otherwise the error in `asked`.
     pub(crate) fn open(
         &self,
         asked: Result<Negotiated, ErrorObject>,
@@ -183,7 +183,7 @@ impl Session {
         Ok(opening)
     }
 
-    /// Whether the session served a request after `initialize`, other than a ping.
+    /// Returns whether the session served a request after `initialize`, other than a ping.
     pub(crate) fn is_used(&self) -> bool {
         self.used.load(Ordering::Relaxed)
     }
@@ -202,7 +202,7 @@ impl Session {
         }
     }
 
-    /// Whether the server may send messages other than responses (B-7).
+    /// Returns whether the server may send messages other than responses (B-7).
     pub(crate) fn is_confirmed(&self) -> bool {
         matches!(
             *self.lock(),
@@ -223,14 +223,14 @@ impl Session {
         self.outbox.close();
     }
 
-    /// Notes that nothing more is read from the peer: there will be no answers, and its subscriptions end.
+    /// Notes that the peer sends nothing more: there will be no answers, and its subscriptions end.
     pub(crate) fn end_input(&self) {
         self.asked.fail_all();
         self.ending.fire();
     }
 
-    /// Hands the response to a request that the peer was sent to the one that waits for it. If nothing does any more, that is
-    /// logged. False if no request had the id.
+    /// Passes the response to a request that was sent to the peer to the task that waits for it. If no task waits any more, that is logged.
+    /// Returns `false` if no request had the id.
     // DEC-8
     pub(crate) fn settle(
         &self,

@@ -1,4 +1,4 @@
-//! The resources whose changes a peer wants to hear of.
+//! The resources whose changes a peer subscribed to.
 
 use std::{
     collections::HashSet,
@@ -18,14 +18,14 @@ pub const MAX_RESOURCE_SUBSCRIPTION_BYTES: usize = 64 << 10;
 /// URI and 256 more.
 pub const MAX_RESOURCE_SUBSCRIPTION_BYTES_IN_ALL: usize = 64 << 20;
 
-/// What a subscription takes beside its URI: entries of the tables by peer and by URI, and a notification that waits.
+/// What a subscription takes beside its URI: entries of the tables by peer and by URI, and a waiting notification.
 const ENTRY: usize = 256;
 
 /// The bytes that the subscriptions of all peers of a server take.
 #[derive(Debug, Default)]
 pub(crate) struct SubscriptionBytes(AtomicUsize);
 
-/// A part of these bytes, given back when it is dropped.
+/// A part of these bytes, released when it is dropped.
 #[derive(Debug)]
 pub(crate) struct ReservedBytes {
     all: Arc<SubscriptionBytes>,
@@ -40,7 +40,7 @@ impl ReservedBytes {
         }
     }
 
-    /// Adds those of a subscription to `uri`. Returns `false`, and adds nothing, if there is no room for it.
+    /// Adds the bytes of a subscription to `uri`. Returns `false`, and adds nothing, if there is no room for it.
     pub(crate) fn add(&mut self, uri: &str) -> bool {
         let bytes = uri.len() + ENTRY;
         let more = |all: usize| {
@@ -68,30 +68,30 @@ impl Drop for ReservedBytes {
     }
 }
 
-/// The URIs that a session is subscribed to: up to 2025-11-25.
+/// The URIs that a session is subscribed to, at revisions up to 2025-11-25.
 #[derive(Debug, Default)]
 pub(crate) struct WatchedResources(Mutex<Watched>);
 
 #[derive(Debug, Default)]
 struct Watched {
     uris: HashSet<Box<str>>,
-    /// Of the URIs alone.
+    /// The bytes of the URIs alone.
     bytes: usize,
     /// `None` before the first one.
     reserved: Option<ReservedBytes>,
 }
 
-/// There may be no further subscriptions.
+/// The maximum of subscriptions is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TooManySubscriptions {
-    /// In the session.
+    /// For this session.
     Here,
-    /// In all sessions.
+    /// For all sessions.
     InAll,
 }
 
 impl WatchedResources {
-    /// Adds `uri`, unless it is there already.
+    /// Adds `uri`, unless it is already in the set.
     pub(crate) fn add(
         &self,
         uri: &str,
@@ -119,7 +119,7 @@ impl WatchedResources {
         Ok(())
     }
 
-    /// Removes `uri`, if it is there.
+    /// Removes `uri`, if it is in the set.
     pub(crate) fn remove(&self, uri: &str) {
         let mut watched = self.lock();
         if watched.uris.remove(uri) {
@@ -130,7 +130,7 @@ impl WatchedResources {
         }
     }
 
-    /// Removes all.
+    /// Removes all URIs.
     pub(crate) fn clear(&self) {
         *self.lock() = Watched::default();
     }
@@ -176,7 +176,7 @@ mod tests {
         assert_eq!(watched.add("z", &all), Ok(()));
     }
 
-    // J-7: all sessions together are bounded too, and what ends gives its part back.
+    // J-7: all sessions together are bounded too, and a subscription that ends releases its part.
     #[test]
     fn bounded_in_all() {
         let all: Arc<SubscriptionBytes> = Arc::default();
