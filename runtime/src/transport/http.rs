@@ -35,10 +35,10 @@
 //!
 //! # Browsers
 //!
-//! Pages of the endpoint's own origin and on loopback names may call; others have to be listed in
-//! [`HttpConfig::allowed_origins`]. Beyond that a browser needs CORS headers, which are a layer's job, such as
-//! `tower_http::cors`: allow the methods POST, GET and DELETE, the headers `content-type`, `authorization`,
-//! `mcp-protocol-version`, `mcp-session-id`, `mcp-method`, `mcp-name`, `last-event-id`, and expose `mcp-session-id`.
+//! Pages of the endpoint's own origin and on loopback names may call. Other origins must be listed in [`HttpConfig::allowed_origins`]. A
+//! browser also needs CORS headers. A layer such as `tower_http::cors` adds them: allow the methods POST, GET and DELETE, the headers
+//! `content-type`, `authorization`, `mcp-protocol-version`, `mcp-session-id`, `mcp-method`, `mcp-name`, `last-event-id`, and expose
+//! `mcp-session-id`.
 
 mod body;
 mod calls;
@@ -91,10 +91,10 @@ pub(crate) use self::{
     site::Site,
 };
 
-/// A router that serves `endpoint` at its path, with and without a slash at the end: adapters append one.
+/// Creates a router that serves `endpoint` at its path, with and without a slash at the end, because adapters append one.
 ///
 /// # Errors
-/// The path cannot be one.
+/// The path is not valid.
 pub(crate) fn mount(endpoint: &Arc<Endpoint>) -> Result<Router, InvalidSetting> {
     let bare = policy::bare_path(&endpoint.config.path)?;
     let service = HttpService::new(endpoint.clone());

@@ -1,7 +1,7 @@
 //! Splits a byte stream into lines of bounded length.
 //!
-//! Owns the read buffer. Knows neither JSON nor where the bytes come from; what a line means is the engine's business. A byte
-//! order mark at the start of the stream is skipped (DEC-10).
+//! Owns the read buffer. Knows neither JSON nor the origin of the bytes; the engine interprets the lines. A byte order mark at the start of
+//! the stream is skipped (DEC-10).
 
 use std::{
     future::Future,
@@ -19,34 +19,34 @@ use tokio::{
 
 use crate::jsonrpc::{self, BYTE_ORDER_MARK};
 
-/// Longest line taken by default, in bytes: 16 MiB.
+/// Longest line accepted by default, in bytes: 16 MiB.
 pub(crate) const DEFAULT_MAX_LINE: usize = 16 << 20;
 
-/// Size of the buffer while lines are short; what a pipe holds on Linux.
+/// Size of the buffer while lines are short: the capacity of a pipe on Linux.
 const USUAL: usize = 64 << 10;
-/// A buffer that grew beyond this for one line is given back when no further line needs it.
+/// A buffer that grew beyond this for one line is freed when no further line needs it.
 const WORTH_KEEPING: usize = 1 << 20;
-/// How long such a buffer is kept after its last line: a second. To the system, new memory costs more than what is done with it, and
-/// long lines come one after the other. It is at most twice as large as the longest line may be.
+/// How long such a buffer is kept after its last line: a second. New memory costs the system more than the processing of the line, and long
+/// lines often follow each other. The buffer is at most twice as large as the longest line may be.
 const KEPT: Duration = Duration::from_secs(1);
 /// Least room for a read.
 const LEAST_ROOM: usize = 8 << 10;
-/// How much of a line that is too long is kept, to find its id in.
+/// How much of a line that is too long is kept, to find its id.
 const PREFIX: usize = 4 << 10;
 
-/// Bytes read and not yet handed out.
+/// Bytes that were read and not yet returned.
 pub(crate) struct Lines {
     buffer: Vec<u8>,
-    /// Where the first byte not handed out is.
+    /// The offset of the first byte that was not returned.
     start: usize,
-    /// Everything from `start` up to here has no line end.
+    /// The bytes from `start` up to here contain no line end.
     scanned: usize,
     limit: usize,
-    /// The stream may still begin with a byte order mark: too little of it is there to tell.
+    /// The stream may still begin with a byte order mark: too few bytes have arrived to decide.
     is_at_start: bool,
-    /// A line that is too long is being skipped; this is how it began.
+    /// The beginning of a line that is too long and is being skipped.
     skipping: Option<Vec<u8>>,
-    /// Until when a large buffer is kept that holds nothing; there is a timer only then.
+    /// Until when an empty large buffer is kept. Only then is there a timer.
     kept: Option<Pin<Box<Sleep>>>,
 }
 
@@ -55,12 +55,12 @@ pub(crate) struct Lines {
 pub(crate) enum Line<'a> {
     /// A line within the limit.
     Whole(&'a [u8]),
-    /// How a line began that was longer than the limit and is gone.
+    /// The beginning of a line that was longer than the limit; the rest was dropped.
     TooLong(Vec<u8>),
 }
 
 impl Lines {
-    /// Lines of at most `limit` bytes.
+    /// Creates a reader of lines of at most `limit` bytes.
     pub(crate) fn new(limit: usize) -> Self {
         Self {
             buffer: Vec::with_capacity(USUAL),
@@ -95,7 +95,7 @@ impl Lines {
         read
     }
 
-    /// Gives a large buffer back that was not needed for some time, by shrinking it to the usual size.
+    /// Shrinks a large buffer that was not needed for some time to the usual size.
     #[cold]
     fn poll_give_back(&mut self, is_waiting: bool, cx: &mut Context<'_>) {
         if !is_waiting || !self.buffer.is_empty() {
@@ -111,7 +111,7 @@ impl Lines {
         }
     }
 
-    /// Reads on without keeping anything. Ready at the end of the stream.
+    /// Reads on and discards the bytes. Is ready at the end of the stream.
     pub(crate) fn poll_end<R>(&mut self, cx: &mut Context<'_>, mut reader: Pin<&mut R>) -> Poll<()>
     where
         R: AsyncRead + ?Sized,
@@ -127,7 +127,7 @@ impl Lines {
         }
     }
 
-    /// Skips a byte order mark once the first bytes of the stream are there.
+    /// Skips a byte order mark once the first bytes of the stream have arrived.
     #[cold]
     fn skip_mark(&mut self) {
         let bytes = &self.buffer[..];
@@ -140,7 +140,7 @@ impl Lines {
         self.is_at_start = false;
     }
 
-    /// The next line that is complete. Lines of white space only are left out.
+    /// Returns the next complete line. Skips lines of white space only.
     pub(crate) fn next(&mut self) -> Option<Line<'_>> {
         loop {
             let Some(skip) = memchr(b'\n', &self.buffer[self.scanned..]) else {
@@ -166,7 +166,7 @@ impl Lines {
         }
     }
 
-    /// What is left at the end of the stream: a last line without its end.
+    /// Returns the rest at the end of the stream: a last line without its end.
     pub(crate) fn last(&mut self) -> Option<Line<'_>> {
         let (start, end) = (self.start, self.buffer.len());
         self.start = end;
@@ -178,12 +178,12 @@ impl Lines {
         Some(Line::Whole(&self.buffer[start..end]))
     }
 
-    /// Whether [`Lines::next`] has another line.
+    /// Returns whether [`Lines::next`] has another line.
     pub(crate) fn has_next(&self) -> bool {
         memchr(b'\n', &self.buffer[self.scanned..]).is_some()
     }
 
-    /// Whether a line that is too long is being skipped, and has not ended.
+    /// Returns whether a line that is too long is being skipped, and has not ended.
     #[cfg(feature = "client")]
     #[inline]
     pub(crate) fn is_skipping(&self) -> bool {
@@ -201,12 +201,12 @@ impl Lines {
             self.start = 0;
         }
         if self.buffer.capacity() - self.buffer.len() < LEAST_ROOM {
-            // Doubling; pages never written to cost nothing.
+            // Doubles the buffer. Pages that are never written to cost nothing.
             self.buffer.reserve(LEAST_ROOM.max(self.buffer.len()));
         }
     }
 
-    /// Starts over when everything was handed out.
+    /// Resets the buffer when all of it was returned.
     fn give_back(&mut self) {
         if self.start != self.buffer.len() {
             return;
@@ -216,7 +216,7 @@ impl Lines {
         self.scanned = 0;
     }
 
-    /// Keeps memory bounded while a line that is too long arrives.
+    /// Limits memory while a line that is too long arrives.
     fn drop_if_too_long(&mut self) {
         let waiting = self.buffer.len() - self.start;
         if self.skipping.is_none() {
@@ -230,7 +230,7 @@ impl Lines {
     }
 }
 
-/// The part of `bytes[start..end]` without white space around it; `None` if there is nothing else.
+/// Returns the part of `bytes[start..end]` without white space around it; `None` if there is nothing else.
 fn trimmed(bytes: &[u8], start: usize, end: usize) -> Option<(usize, usize)> {
     let line = &bytes[start..end];
     let first = line
@@ -257,7 +257,7 @@ mod tests {
 
     use super::*;
 
-    /// Lines of `input`, read in chunks of `chunk` bytes.
+    /// Returns the lines of `input`, read in chunks of `chunk` bytes.
     fn split(input: &[u8], chunk: usize, limit: usize) -> Vec<String> {
         let mut lines = Lines::new(limit);
         let mut found = Vec::new();
@@ -308,7 +308,7 @@ mod tests {
             (format!("{mark}one"), &["one"]),
             (format!("{mark}12345678\n1\n"), &["12345678", "1"]),
             (mark.to_owned(), &[]),
-            // Not a mark, and not at the start.
+            // This is not the mark, or not at the start.
             (format!("one\n{mark}two\n"), &["one", "\u{feff}two"]),
             (format!("{mark}{mark}1\n"), &["\u{feff}1"]),
             ("\u{fefe}1\n".to_owned(), &["\u{fefe}1"]),
@@ -353,7 +353,7 @@ mod tests {
         assert_eq!(lines.next(), Some(Line::Whole(b"x")));
         assert!(lines.next().is_none());
 
-        // Nothing comes.
+        // No data arrives.
         let (mut near, mut far) = tokio::io::duplex(1000);
         let mut wait = |lines: &mut Lines| {
             let read = lines.poll_read(&mut cx, Pin::new(&mut far));
@@ -362,7 +362,7 @@ mod tests {
         assert_eq!(wait(&mut lines), (false, large));
         tokio::time::advance(KEPT / 2).await;
         assert_eq!(wait(&mut lines), (false, large));
-        // Some bytes begin the time anew.
+        // New bytes restart the time.
         near.write_all(b"y\n").await.unwrap();
         assert_eq!(wait(&mut lines), (true, large));
         assert_eq!(lines.next(), Some(Line::Whole(b"y")));

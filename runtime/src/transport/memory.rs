@@ -1,8 +1,8 @@
-//! A connection inside the process: the bytes that stdio would carry, without file descriptors.
+//! A connection inside the process: transports the same bytes as stdio, without file descriptors.
 
 use tokio::io::DuplexStream;
 
-/// Bytes that either direction holds before its writer waits.
+/// The number of bytes that either direction holds before its writer waits.
 const CAPACITY: usize = 64 << 10;
 
 /// One side of a connection.
@@ -11,7 +11,7 @@ pub(crate) struct MemorySide {
     pub(crate) writer: DuplexStream,
 }
 
-/// The two sides of a connection. Dropping a writer ends the other side's reader.
+/// Creates the two sides of a connection. Dropping a writer ends the other side's reader.
 pub(crate) fn pair() -> (MemorySide, MemorySide) {
     let (first_writer, second_reader) = tokio::io::duplex(CAPACITY);
     let (second_writer, first_reader) = tokio::io::duplex(CAPACITY);

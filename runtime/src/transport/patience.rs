@@ -1,4 +1,4 @@
-//! How long a peer may take nothing of what is written to it.
+//! How long a peer may read nothing of what is written to it.
 
 use std::{
     future::Future,
@@ -10,10 +10,10 @@ use std::{
 
 use tokio::time::Sleep;
 
-/// How long a peer may take nothing of what is written to it, unless set otherwise: 60 s.
+/// How long a peer may read nothing of what is written to it, unless set otherwise: 60 s.
 pub(crate) const DEFAULT_WRITE_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Measures how long a peer has taken nothing. There is a timer only while something waits to be written.
+/// Measures how long a peer has read nothing. There is a timer only while something waits to be written.
 #[derive(Debug)]
 pub(crate) struct Patience {
     limit: Duration,
@@ -21,12 +21,12 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// Patience for `limit`; endless if that is zero.
+    /// Creates a timer with `limit`; zero means no limit.
     pub(crate) fn new(limit: Duration) -> Self {
         Self { limit, timer: None }
     }
 
-    /// Notes that the peer took something, or that nothing waits.
+    /// Notes that the peer read something, or that nothing waits.
     #[inline]
     pub(crate) fn renew(&mut self) {
         if self.timer.is_some() {
@@ -34,7 +34,7 @@ impl Patience {
         }
     }
 
-    /// Ready with an error when the peer has taken nothing for too long; else the task of `cx` is woken when it may be so. Called
+    /// Is ready with an error when the peer has read nothing for too long. Otherwise the task of `cx` is woken when that may be so. Called
     /// while something waits to be written.
     #[cold]
     pub(crate) fn poll_over(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {

@@ -16,10 +16,10 @@ use crate::engine::Engine;
 /// Serves until the input ends or the process is asked to end.
 ///
 /// # Errors
-/// The streams cannot be taken, or what the writer fails with, unless it says that the peer is gone.
+/// The streams cannot be taken over, or the writer fails, unless the failure means that the peer has disconnected.
 pub(crate) async fn serve(engine: &Engine, settings: StreamSettings) -> io::Result<()> {
     if io::stdin().is_terminal() {
-        // Somebody started it by hand, and would see nothing happen.
+        // A person started it by hand, and would otherwise see nothing happen.
         let info = &engine.host.settings.info;
         eprintln!(
             "{} {} waits for an MCP client, which sends one JSON message a line on standard input. A client usually starts this program itself. Ctrl-C ends it.",
@@ -32,7 +32,7 @@ pub(crate) async fn serve(engine: &Engine, settings: StreamSettings) -> io::Resu
         diversion,
     } = streams::take()?;
     let mut asked = std::pin::pin!(asked_to_end());
-    // On a worker: the thread of `block_on` would be woken across threads for every message.
+    // Runs on a worker: the thread of `block_on` would be woken across threads for every message.
     let mut connection = EndedWithOwner(tokio::spawn(stream::serve(
         engine.clone(),
         reader,
@@ -44,7 +44,7 @@ pub(crate) async fn serve(engine: &Engine, settings: StreamSettings) -> io::Resu
             served = &mut connection.0 => break served,
             () = &mut asked => {
                 let next = asked_to_end();
-                // The connection counts the end of its input too: after that, one signal ends it (DEC-11).
+                // The connection counts the end of its input as a request to stop. After that, one signal ends it (DEC-11).
                 engine.shut_down();
                 asked.set(next);
             }
@@ -54,7 +54,7 @@ pub(crate) async fn serve(engine: &Engine, settings: StreamSettings) -> io::Resu
     served.unwrap_or_else(|lost| Err(io::Error::other(lost)))
 }
 
-/// A task that ends with its owner.
+/// A task that is aborted when its owner is dropped.
 struct EndedWithOwner(tokio::task::JoinHandle<io::Result<()>>);
 
 impl Drop for EndedWithOwner {

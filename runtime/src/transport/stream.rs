@@ -1,8 +1,8 @@
-//! Serves one byte stream that carries a message a line: stdio, memory, a socket of any kind (E-1, E-11).
+//! Serves one byte stream with one message per line: stdio, memory, a socket of any kind (E-1, E-11).
 //!
-//! One task owns the connection. It reads what is there, hands line after line to the engine, collects the answers in one
-//! buffer and writes that once when nothing more is waiting. A call is polled once in place and moves to a task of its own
-//! only if it is not ready then, so a short call costs neither a task nor a channel.
+//! One task owns the connection. It reads the available bytes, passes line after line to the engine, collects the answers in one buffer,
+//! and writes that once when no more lines wait. A call is polled once in place. It moves to a task of its own only if it is not ready
+//! then, so a short call needs neither a task nor a channel.
 
 use std::{
     future::Future,
@@ -33,13 +33,13 @@ use crate::{
     signal::Fired,
 };
 
-/// A buffer with this much to write is written before anything else is done.
+/// A buffer with this many bytes to write is written before anything else is done.
 const FULL: usize = 64 << 10;
 
-/// How long the answers to calls that are cut off may take to be written: 500 ms.
+/// How long writing the answers to calls that are cut off may take: 500 ms.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
-/// Bounds of one connection, and who its peer is.
+/// Bounds of one connection, and the principal of its peer.
 ///
 /// ```
 /// use std::time::Duration;
@@ -57,7 +57,7 @@ pub struct StreamSettings {
 }
 
 impl StreamSettings {
-    /// Why nothing could be served with these settings; `None` if something can.
+    /// Returns why nothing could be served with these settings; `None` if they are valid.
     pub(crate) fn problem(&self) -> Option<&'static str> {
         (self.max_line == 0)
             .then_some("`StreamSettings::max_line` is zero; expected at least 1 byte")
@@ -70,7 +70,7 @@ impl StreamSettings {
     /// How long the peer may read nothing by default while something waits to be written: 60 s.
     pub const DEFAULT_WRITE_TIMEOUT: Duration = DEFAULT_WRITE_TIMEOUT;
 
-    /// The defaults.
+    /// Returns the defaults.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -81,8 +81,8 @@ impl StreamSettings {
         }
     }
 
-    /// Says who the peer of the stream is, such as the owner of the process at the other end of a Unix socket. Handlers see it as
-    /// the caller of each of its requests.
+    /// Sets the principal of the peer, such as the owner of the process at the other end of a Unix socket. Handlers see it as the caller of
+    /// each request of the stream.
     ///
     /// ```
     /// use trueform::{Principal, transport::StreamSettings};
@@ -108,10 +108,9 @@ impl StreamSettings {
         self
     }
 
-    /// Sets how long calls may still run after the end of the input, or after the server was asked to shut down. What has
-    /// not ended then is dropped, and answered with -32603. Both at once, or a second request to shut down, end the wait.
-    /// After the end of the input, answers to calls that have ended are written for as long as the peer reads some of
-    /// them within each such time.
+    /// Sets how long calls may still run after the end of the input, or after the server was asked to shut down. Calls that have not ended
+    /// then are dropped, and answered with -32603. Both together, or a second request to shut down, end the wait. After the end of the
+    /// input, answers to calls that have ended are written as long as the peer reads a part of them within each such time.
     ///
     /// ```
     /// use std::time::Duration;
@@ -147,10 +146,10 @@ impl Default for StreamSettings {
     }
 }
 
-/// Serves until the input ends or the server shuts down, and what runs then is done or out of time.
+/// Serves until the input ends or the server shuts down, and the running calls have ended or their time is over.
 ///
 /// # Errors
-/// What the writer fails with, unless it says that the peer is gone; the peer reads nothing for too long.
+/// The writer fails, unless the failure means that the peer has disconnected; or the peer reads nothing for too long.
 pub(crate) async fn serve(
     engine: Engine,
     reader: Box<dyn AsyncRead + Send + Unpin>,
@@ -186,25 +185,25 @@ struct Connection {
     writer: Box<dyn AsyncWrite + Send + Unpin>,
     settings: StreamSettings,
     lines: Lines,
-    /// Bytes to write; those before `written` are.
+    /// Bytes to write. Those before `written` are already written.
     out: Vec<u8>,
     written: usize,
     unflushed: bool,
-    /// What counts the long messages among `out`.
+    /// Counts the long messages of `out`.
     unread: Vec<UnreadBytes>,
-    /// With a peer that does not read.
+    /// Measures how long the peer does not read.
     patience: Patience,
-    /// Whether it has read since this was last looked at.
+    /// Whether the peer has read since the last check.
     was_read: bool,
     /// Calls that were not ready at once.
     calls: JoinSet<Option<Outgoing>>,
     shutdown: Fired<Shared>,
     at_once: Fired<Shared>,
-    /// Set once nothing more is served.
+    /// Set once no more lines are served.
     ending: Option<Ending>,
 }
 
-/// How the end of a connection is waited for.
+/// How the connection waits for its end.
 struct Ending {
     stage: EndingStage,
     until: Pin<Box<Sleep>>,
@@ -216,7 +215,7 @@ enum EndingStage {
     InputEnded,
     /// The server was asked to stop: calls may still end.
     Asked,
-    /// Calls were cut off: what answers them is written.
+    /// Calls were cut off: their answers are written.
     Cut,
 }
 
@@ -229,7 +228,7 @@ impl Ending {
     }
 }
 
-/// What runs for one message, until it has ended or is cut off.
+/// The work for one message, until it has ended or is cut off.
 struct RunningJobs {
     driving: Driving,
     cut: Fired<Session>,
@@ -262,8 +261,8 @@ impl Connection {
                 Poll::Ready(Ok(())) if more => continue,
                 Poll::Ready(Ok(())) => {}
                 Poll::Ready(Err(error)) => return Poll::Ready(gone(error)),
-                // A peer that does not read is not read from, once there is enough to write: but for one more line, because
-                // only reading shows that it has gone.
+                // If the peer does not read, and enough bytes wait to be written, the connection does not read either. It still reads one
+                // more line, because only reading shows that the peer has disconnected.
                 Poll::Pending if self.is_full() && self.ending.is_none() => {
                     if self.lines.has_next() {
                         return Poll::Pending;
@@ -298,8 +297,8 @@ impl Connection {
         }
     }
 
-    /// Ready when calls have had their time, or the end was asked for a second time: by the end of the input, a signal or a call
-    /// (DEC-11).
+    /// Is ready when the time of the calls is over, or when the end was requested a second time: by the end of the input, a signal or a
+    /// call (DEC-11).
     fn poll_drained(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let reader = Pin::new(&mut *self.reader);
         let is_asked_again = match self.ending.as_ref().map(|ending| ending.stage) {
@@ -315,8 +314,8 @@ impl Connection {
         }
     }
 
-    /// Whether only a peer is waited for that reads, if slowly, and has sent all that it wants to: nothing but its answers is left
-    /// then, and it gets the same time again. Not once the server was asked to stop.
+    /// Returns whether the connection waits only for a peer that reads, if slowly, and has sent everything: only its answers are left then,
+    /// and it gets the same time again. False once the server was asked to stop.
     #[cold]
     fn is_read_on(&mut self, cx: &mut Context<'_>) -> bool {
         let is_asked = Pin::new(&mut self.shutdown).poll(cx).is_ready();
@@ -327,7 +326,7 @@ impl Connection {
         reads_on
     }
 
-    /// Ends the calls that run; their answers still leave.
+    /// Ends the running calls; their answers are still sent.
     #[cold]
     fn cut_off(&mut self) {
         tracing::warn!(
@@ -338,7 +337,7 @@ impl Connection {
         self.ending = Some(Ending::new(EndingStage::Cut, LAST_WORDS));
     }
 
-    /// Serves the lines that are there. True if it stopped because there is much to write.
+    /// Serves the lines that are available. Returns `true` if it stopped because too many bytes wait to be written.
     fn receive(&mut self, cx: &mut Context<'_>) -> bool {
         loop {
             if self.is_full() {
@@ -386,9 +385,9 @@ impl Connection {
         }
     }
 
-    /// Takes the responses to calls that ended meanwhile, and what was sent besides.
+    /// Takes the responses to calls that have ended, and the other messages that were sent.
     fn collect(&mut self, cx: &mut Context<'_>) {
-        // Nearly always empty: most calls end where they begin.
+        // Nearly always empty: most calls end when they are first polled.
         while !self.calls.is_empty() && !self.is_full() {
             match self.calls.poll_join_next(cx) {
                 Poll::Ready(Some(Ok(Some(response)))) => self.respond(response),
@@ -431,7 +430,7 @@ impl Connection {
         self.out.len() - self.written >= FULL
     }
 
-    /// Writes and flushes all there is. Fails if the peer takes nothing for too long.
+    /// Writes and flushes all waiting bytes. Fails if the peer reads nothing for too long.
     fn poll_write(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let before = self.written;
         let written = self.poll_write_all(cx);
@@ -446,7 +445,7 @@ impl Connection {
     }
 
     fn poll_write_all(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        /// A larger buffer is given back. It is one message, which was not copied, and the next long one comes in its own.
+        /// A larger buffer is freed. It is a single message, which was not copied, and the next long message has its own buffer.
         const WORTH_KEEPING: usize = 1 << 20;
         while self.written < self.out.len() {
             match ready!(Pin::new(&mut self.writer).poll_write(cx, &self.out[self.written..]))? {
@@ -468,7 +467,7 @@ impl Connection {
         Poll::Ready(Ok(()))
     }
 
-    /// Ready once something new was read, or nothing more will be.
+    /// Is ready once new bytes were read, or no more will be read.
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         match ready!(self.lines.poll_read(cx, Pin::new(&mut *self.reader))) {
             Ok(0) => tracing::debug!("end of input"),
@@ -483,7 +482,7 @@ impl Connection {
         Poll::Ready(())
     }
 
-    /// From now on only what runs is waited for.
+    /// Stops reading and only waits for running calls.
     fn drain(&mut self, stage: EndingStage) {
         self.session.end_input();
         self.was_read = false;
@@ -515,7 +514,7 @@ fn reply_to(engine: &Engine, session: &Arc<Session>, line: Line<'_>, limit: usiz
     }
 }
 
-/// What the end of the writer means.
+/// Returns what a failure of the writer means.
 fn gone(error: io::Error) -> io::Result<()> {
     match error.kind() {
         io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset | io::ErrorKind::WriteZero => {

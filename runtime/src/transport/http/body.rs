@@ -1,4 +1,4 @@
-//! Bodies of event streams, with comments while they are silent. Each poll gives at most one event, as one buffer.
+//! Bodies of event streams, with comments while they are silent. Each poll returns at most one event, as one buffer.
 
 use std::{
     collections::VecDeque,
@@ -34,13 +34,13 @@ use crate::{
     store::{EventId, EventStore},
 };
 
-/// Where the events of a stream come from.
+/// The source of a stream's events.
 pub(super) trait EventSource: Send + Unpin + 'static {
-    /// The next event; `None` at the end of the stream.
+    /// Returns the next event; `None` at the end of the stream.
     fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>>;
 }
 
-/// The response whose body is `source`, after the events in `first`.
+/// Creates the response whose body is the events in `first`, followed by those of `source`.
 pub(super) fn event_stream(
     first: VecDeque<Bytes>,
     source: impl EventSource,
@@ -55,7 +55,7 @@ pub(super) fn event_stream(
     headed(ResponseBody::streamed(body))
 }
 
-/// The response that consists of an event for each of `messages` and ends.
+/// Creates the response that consists of an event for each of `messages`.
 pub(super) fn complete_stream(messages: &[Outgoing]) -> Response {
     let body = match messages {
         [message] => sse::event(None, message),
@@ -81,7 +81,7 @@ fn headed(body: ResponseBody) -> Response {
         HeaderValue::from_static("text/event-stream"),
     );
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // Makes nginx pass events on at once (F-31).
+    // Makes nginx pass events on immediately (F-31).
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }
@@ -129,8 +129,7 @@ impl<S: EventSource> http_body::Body for Events<S> {
     }
 }
 
-/// Measures how long nothing was sent. The timer is set when it is first needed and moved when it fires, not for each
-/// event.
+/// Measures how long nothing was sent. The timer is set when it is first needed, and moved when it fires, not for each event.
 struct Silence {
     since: Instant,
     longest: Duration,
@@ -150,8 +149,8 @@ impl Silence {
         self.since = Instant::now();
     }
 
-    /// Whether it is time for a sign of life; else the task of `cx` is woken when it may be. Never for an interval of
-    /// zero, or one beyond what clocks measure.
+    /// Returns whether a keep-alive comment is due. Otherwise the task of `cx` is woken when one may be due. Never, if the interval is zero
+    /// or beyond the range of the clock.
     fn poll_too_long(&mut self, cx: &mut Context<'_>) -> bool {
         let Some(until) = self
             .since
@@ -178,7 +177,7 @@ impl Silence {
     }
 }
 
-/// Subscriptions, which are driven by their own response: dropping it drops them. No author's code runs in there.
+/// Subscriptions, which their own response drives: dropping it drops them. No author's code runs in them.
 pub(super) struct Inline(pub(super) HttpCalls);
 
 impl EventSource for Inline {
@@ -191,10 +190,10 @@ impl EventSource for Inline {
     }
 }
 
-/// Events that a task writes.
+/// The events that a task writes.
 pub(super) struct Piped {
     pub(super) pipe: Arc<Pipe>,
-    /// An open stream is use of the session.
+    /// An open stream counts as use of the session.
     pub(super) _active: Option<Active>,
 }
 
@@ -210,7 +209,7 @@ impl Drop for Piped {
     }
 }
 
-/// Events that a task writes which ends with the response (F-14).
+/// The events of a task that ends with the response (F-14).
 pub(super) struct Cancelling {
     pub(super) piped: Piped,
     pub(super) task: AbortHandle,
@@ -232,11 +231,11 @@ impl Drop for Cancelling {
 pub(super) struct Unrelated {
     pub(super) active: Active,
     pub(super) reader: Arc<StreamReader>,
-    /// Another connection reads, and this one was informed of it.
+    /// Another connection reads the stream, and this one was notified of that.
     is_replaced: bool,
-    /// Where events are kept, on streams that can be resumed.
+    /// The store of the events, for streams that can be resumed.
     pub(super) store: Option<Arc<dyn EventStore>>,
-    /// An event that is being kept, before it is sent.
+    /// An event that is being stored before it is sent.
     pub(super) keeping: Option<Keeping>,
     /// Completes when the server stops.
     stopping: Fired<Shared>,
@@ -272,7 +271,7 @@ impl EventSource for Unrelated {
             return Poll::Ready(Some(event));
         }
         let entry = self.active.entry();
-        // Held while a message is taken and kept, so that the next reader finds it either there or waiting (F-16).
+        // Locked while a message is taken and stored, so that the next reader finds it either in the store or in the queue (F-16).
         let mut place = entry.lock_standalone();
         match self.reader.poll_over(cx) {
             Poll::Ready(Over::Replaced) if !self.is_replaced => {

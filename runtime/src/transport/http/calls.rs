@@ -1,7 +1,7 @@
-//! The calls of one POST, and what they hold while they are at work. Their owner drives them until each is answered.
+//! The calls of one POST, and the resources that they hold while they run. Their owner drives them until each is answered.
 //!
-//! What happens when their owner is dropped is the difference between the eras (TRAP-04): a modern call is cancelled
-//! (F-14), a legacy one is moved to a task of its own and finishes (F-13).
+//! The eras differ in what happens when the owner is dropped (TRAP-04): a modern call is cancelled (F-14), a legacy call is moved to its
+//! own task and finishes (F-13).
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
@@ -22,27 +22,27 @@ use crate::{
     peer::{Phase, Settled},
 };
 
-/// Calls at work.
+/// Running calls.
 pub(super) struct HttpCalls {
     calls: drive::Calls,
     era: Era,
-    /// Whether these calls have a task of their own, which nothing but the end of the process takes from them.
+    /// Whether these calls have their own task, which only the end of the process ends.
     on_their_own: bool,
-    /// Held until the calls are done: the session is in use, and the server has so much less room.
+    /// Held until the calls are done: the session is in use, and the server has less room.
     occupancy: Arc<Occupancy>,
 }
 
-/// What a request holds while it is at work.
+/// The resources that a request holds while it runs.
 #[derive(Debug, Default)]
 pub(super) struct RequestGuards {
     pub(super) permit: Option<Permit>,
     pub(super) active: Option<Active>,
 }
 
-/// The guards of a request, which its calls give back while they wait for their client.
+/// The guards of a request. Its calls release them while they wait for their client.
 struct Occupancy {
     held: Mutex<Held>,
-    /// How many calls there are.
+    /// The number of calls.
     calls: usize,
     /// `None` for stateless requests.
     session: Option<Arc<SessionEntry>>,
@@ -50,7 +50,7 @@ struct Occupancy {
 
 struct Held {
     guards: RequestGuards,
-    /// How many calls wait for their client.
+    /// The number of calls that wait for their client.
     waiting: usize,
 }
 
@@ -98,7 +98,7 @@ impl Occupied for Occupancy {
 }
 
 impl HttpCalls {
-    /// Calls that belong together, all of one era.
+    /// Creates the calls of one POST, all of one era.
     pub(super) fn new(calls: drive::Calls, guards: RequestGuards) -> Self {
         let era = match calls.exchanges().next() {
             Some(exchange) => exchange.revision().era(),
@@ -121,17 +121,17 @@ impl HttpCalls {
         self.era
     }
 
-    /// Whether there is nothing but subscriptions, which cannot be answered with one JSON object.
+    /// Returns whether all calls are subscriptions, which cannot be answered with one JSON object.
     pub(super) fn only_listen(&self) -> bool {
         self.calls.only_listen()
     }
 
-    /// The id of the first call.
+    /// Returns the id of the first call.
     pub(super) fn id(&self) -> Option<&RequestId> {
         self.calls.exchanges().next().map(|exchange| &exchange.id)
     }
 
-    /// Whether these calls were cancelled by the end of their session.
+    /// Returns whether these calls were cancelled by the end of their session.
     pub(super) fn ended_with_session(&self) -> bool {
         self.calls.exchanges().any(|exchange| {
             let session = exchange.session.as_ref();
@@ -139,8 +139,8 @@ impl HttpCalls {
         })
     }
 
-    /// What is sent next; `None` when every call has ended and everything was taken. Without room only responses are sent that no
-    /// message comes before.
+    /// Returns what is sent next; `None` when every call has ended and everything was taken. If there is no room, returns only responses
+    /// that have no messages before them.
     pub(super) fn poll_next(
         &mut self,
         has_room: bool,
@@ -154,7 +154,7 @@ impl HttpCalls {
         self.calls.cut_off();
     }
 
-    /// Ready when the author of a call asked for its stream to be ended early.
+    /// Is ready when the author of a call asked for its stream to be ended early.
     pub(super) fn poll_stream_closed(&self, cx: &mut Context<'_>) -> Poll<()> {
         let closed = self
             .calls
@@ -167,7 +167,7 @@ impl HttpCalls {
         }
     }
 
-    /// The client reads no more messages: none is queued from now on, and those that wait are dropped. Answers still come.
+    /// Notes that the client reads no more messages: none is queued from now on, and those that wait are dropped. Answers are still sent.
     pub(super) fn mute(&self) {
         for exchange in self.calls.exchanges() {
             let outbox = exchange.outbox();
@@ -179,7 +179,7 @@ impl HttpCalls {
         }
     }
 
-    /// Notes that `message` was dropped: if it is a request, it will not be answered.
+    /// Notes that `message` was dropped. If it is a request, it will not be answered.
     pub(super) fn unheard(&self, message: &Outgoing) {
         let session = self
             .calls
@@ -190,7 +190,7 @@ impl HttpCalls {
         }
     }
 
-    /// Notes that these calls are driven by a task of their own.
+    /// Notes that these calls have their own task.
     pub(super) fn set_on_their_own(&mut self) {
         self.on_their_own = true;
     }

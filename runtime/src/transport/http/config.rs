@@ -68,10 +68,10 @@ pub const DEFAULT_WRITE_TIMEOUT: Duration = patience::DEFAULT_WRITE_TIMEOUT;
 /// | [`allowed_origins`](Self::allowed_origins) | pages of other sites call it |
 /// | [`path`](Self::path) | the endpoint is not `/mcp` |
 ///
-/// The others bound requests (`max_body`, `body_timeout`, `max_head`, `head_timeout`), connections and calls (`max_connections`,
-/// `max_listeners`, `max_in_flight`, `write_timeout`) and sessions (`max_sessions`, `max_session_bytes`, `session_idle`), or say how
-/// calls are answered (`streams`, `sse_after`, `keep_alive`, `retry`), how the server ends (`drain`), and where sessions and events are
-/// kept (`session_store`, `event_store`).
+/// The others limit requests (`max_body`, `body_timeout`, `max_head`, `head_timeout`), connections and calls (`max_connections`,
+/// `max_listeners`, `max_in_flight`, `write_timeout`) and sessions (`max_sessions`, `max_session_bytes`, `session_idle`), or set how calls
+/// are answered (`streams`, `sse_after`, `keep_alive`, `retry`), how the server stops (`drain`), and where sessions and events are kept
+/// (`session_store`, `event_store`).
 ///
 /// ```
 /// use std::time::Duration;
@@ -90,65 +90,63 @@ pub const DEFAULT_WRITE_TIMEOUT: Duration = patience::DEFAULT_WRITE_TIMEOUT;
 pub struct HttpConfig {
     /// Path of the endpoint. Default: [`DEFAULT_PATH`].
     pub path: String,
-    /// Names that the `Host` header may have, beside those that follow from the address that is listened on: loopback
-    /// names for a loopback address, any IP address for an unspecified one. `example.com` stands for all its ports,
-    /// `example.com:8080` for one, `*` for every host.
+    /// Names that the `Host` header may have, in addition to those that follow from the listening address: loopback names for a loopback
+    /// address, any IP address for an unspecified one. `example.com` permits all its ports, `example.com:8080` one port, `*` every host.
     pub allowed_hosts: Vec<String>,
-    /// Origins of web pages that may call, such as `https://app.example.com`, beside the endpoint's own origin and pages
-    /// on loopback names. `*` stands for every origin but `null`.
+    /// Origins of web pages that may call, such as `https://app.example.com`, in addition to the endpoint's own origin and pages on
+    /// loopback names. `*` permits every origin except `null`.
     pub allowed_origins: Vec<String>,
     /// Largest request body, in bytes. Default: [`DEFAULT_MAX_BODY`].
     pub max_body: usize,
-    /// How long a request body may take to come in; longer is answered 408. Default: [`DEFAULT_BODY_TIMEOUT`].
+    /// How long a request body may take to arrive. A longer one is answered with 408. Default: [`DEFAULT_BODY_TIMEOUT`].
     pub body_timeout: Duration,
-    /// Calls at work at once; one more is answered 503, in a batch with an error of its own. Requests that only look something
-    /// up, `ping`, notifications, responses, and streams that only listen do not count. Default: [`DEFAULT_MAX_IN_FLIGHT`].
+    /// Maximum number of calls that run at once. Further calls are answered with 503, in a batch with an error of their own. Requests that
+    /// only look something up, `ping`, notifications, responses, and streams that only listen do not count. Default:
+    /// [`DEFAULT_MAX_IN_FLIGHT`].
     pub max_in_flight: usize,
-    /// Legacy sessions open at once. One more ends sessions that sent no message after `initialize` for
-    /// [`UNPROVEN_KEPT`](super::UNPROVEN_KEPT); if there are none it is answered 503. A session that sent one does not end for another.
-    /// Default: [`DEFAULT_MAX_SESSIONS`].
+    /// Maximum number of legacy sessions that are open at once. A further session ends those that sent no message after `initialize` for
+    /// [`UNPROVEN_KEPT`](super::UNPROVEN_KEPT); if there are none, it is answered with 503. A session that sent such a message is not ended
+    /// for another. Default: [`DEFAULT_MAX_SESSIONS`].
     pub max_sessions: usize,
-    /// What all legacy sessions may keep together, in bytes; beyond it as beyond `max_sessions`. One keeps at most 4 KiB while it
-    /// is idle ([`MAX_SESSION_FACTS`](crate::MAX_SESSION_FACTS)), beside its resumable events, the name of its principal, and its
-    /// subscriptions to resources, which have a bound of their own
-    /// ([`MAX_RESOURCE_SUBSCRIPTION_BYTES_IN_ALL`](crate::MAX_RESOURCE_SUBSCRIPTION_BYTES_IN_ALL)).
-    /// Default: [`DEFAULT_MAX_SESSION_BYTES`].
+    /// Maximum number of bytes that all legacy sessions keep together. Beyond it, a further session is treated as beyond `max_sessions`. An
+    /// idle session keeps at most 4 KiB ([`MAX_SESSION_FACTS`](crate::MAX_SESSION_FACTS)), in addition to its resumable events, the name of
+    /// its principal, and its subscriptions to resources, which have a bound of their own
+    /// ([`MAX_RESOURCE_SUBSCRIPTION_BYTES_IN_ALL`](crate::MAX_RESOURCE_SUBSCRIPTION_BYTES_IN_ALL)). Default: [`DEFAULT_MAX_SESSION_BYTES`].
     pub max_session_bytes: usize,
-    /// How long a session lives without activity. A call at work and an open stream are activity. Default:
-    /// [`DEFAULT_SESSION_IDLE`].
+    /// How long a session lives without activity. A running call and an open stream are activity. Default: [`DEFAULT_SESSION_IDLE`].
     pub session_idle: Duration,
-    /// How long a call may be silent before its answer becomes an event stream; zero: a call that has to wait for
-    /// anything at all. Default: [`DEFAULT_SSE_AFTER`].
+    /// How long a call may be silent before its answer becomes an event stream. Zero: as soon as a call has to wait. Default:
+    /// [`DEFAULT_SSE_AFTER`].
     pub sse_after: Duration,
-    /// Time between comments on a silent event stream; zero: none. Default: [`DEFAULT_KEEP_ALIVE`].
+    /// Time between comments on a silent event stream. Zero: no comments. Default: [`DEFAULT_KEEP_ALIVE`].
     pub keep_alive: Duration,
     /// How long a client is asked to wait before it resumes a stream. Default: [`DEFAULT_RETRY`].
     pub retry: Duration,
-    /// How long calls may go on after the signal to stop. Those that did not end by then are answered with -32603. Default:
+    /// How long calls may continue after the signal to stop. Calls that have not ended by then are answered with -32603. Default:
     /// [`DEFAULT_DRAIN`].
     pub drain: Duration,
-    /// Largest head of a request, in bytes: request line and headers with the empty line after them. A larger one is answered
-    /// 431, and its connection ends. Default: [`DEFAULT_MAX_HEAD`]. Not for [`into_router`](crate::Server::into_router).
+    /// Maximum size of the head of a request, in bytes: request line and headers with the empty line after them. A larger head is answered
+    /// with 431, and its connection is closed. Default: [`DEFAULT_MAX_HEAD`]. Not for [`into_router`](crate::Server::into_router).
     pub max_head: usize,
     /// How long a client may take to send the head of a request. Default: [`DEFAULT_HEAD_TIMEOUT`]. Not for
     /// [`into_router`](crate::Server::into_router).
     pub head_timeout: Duration,
-    /// Connections open at once; more wait to be accepted. Default: [`DEFAULT_MAX_CONNECTIONS`]. Not for
+    /// Maximum number of connections that are open at once; further ones wait to be accepted. Default: [`DEFAULT_MAX_CONNECTIONS`]. Not for
     /// [`into_router`](crate::Server::into_router).
     pub max_connections: usize,
-    /// Streams open at once that only listen: a session's own stream, and subscriptions. They hold connections for long; with
-    /// fewer of them than `max_connections` some are left for calls: [`serve_http`](crate::Server::serve_http) leaves at least
-    /// one. One more is answered 503. Default: [`DEFAULT_MAX_LISTENERS`].
+    /// Maximum number of open streams that only listen: the own streams of sessions, and subscriptions. They hold connections for long. If
+    /// the maximum is below `max_connections`, some connections are left for calls; [`serve_http`](crate::Server::serve_http) leaves at
+    /// least one. A further stream is answered with 503. Default: [`DEFAULT_MAX_LISTENERS`].
     pub max_listeners: usize,
-    /// How long a client may take nothing of what is written to it; then its connection ends. Zero: for ever. Default:
+    /// How long a client may read nothing of what is written to it. After that, its connection is closed. Zero: no limit. Default:
     /// [`DEFAULT_WRITE_TIMEOUT`]. Not for [`into_router`](crate::Server::into_router).
     pub write_timeout: Duration,
     /// When answers may be event streams. Default: [`Streams::WhereAccepted`].
     pub streams: Streams,
-    /// Keeps events so that clients of 2025-11-25 can resume a broken stream. `None`: streams cannot be resumed.
-    /// Default: a [`MemoryEventStore`].
+    /// Stores events so that clients of 2025-11-25 can resume a broken stream. `None`: streams cannot be resumed. Default: a
+    /// [`MemoryEventStore`].
     pub event_store: Option<Arc<dyn EventStore>>,
-    /// Shares sessions with other processes. `None`, the default: a session is served by this process alone.
+    /// Shares sessions with other processes. `None`, the default: only this process serves a session.
     pub session_store: Option<Arc<dyn SessionStore>>,
 }
 
@@ -156,12 +154,11 @@ pub struct HttpConfig {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Streams {
-    /// A call that says something while it works, or takes its time, is answered with an event stream, if the client
-    /// accepts one.
+    /// A call that sends messages while it runs, or takes long, is answered with an event stream, if the client accepts one.
     #[default]
     WhereAccepted,
-    /// Calls are always answered with one JSON object; what they say meanwhile is dropped. Streams that a client asks
-    /// for are still served.
+    /// Calls are always answered with one JSON object; messages that they send before are dropped. Streams that a client requests are still
+    /// served.
     Never,
 }
 
@@ -499,7 +496,7 @@ impl HttpConfig {
         self
     }
 
-    /// The settings with which no request could be served. Zero means something to the other settings.
+    /// Returns the settings with which no request could be served. For the other settings, zero has a meaning.
     pub(crate) fn problems(&self) -> impl Iterator<Item = String> {
         let bounds = [
             ("max_body", self.max_body),

@@ -1,6 +1,6 @@
-//! One connection: HTTP/1.1 on it, and how it ends when the server stops.
+//! One connection: serves HTTP/1.1 on it, and ends it when the server stops.
 //!
-//! The only thing that a connection knows about its requests is whether one is in flight.
+//! A connection knows only whether a request is in flight.
 
 use std::{
     convert::Infallible,
@@ -28,7 +28,7 @@ use super::{
 };
 use crate::transport::patience::Patience;
 
-/// Least size of the buffer that heads are read into; hyper takes no smaller one.
+/// Least size of the buffer for heads; hyper accepts no smaller one.
 const LEAST_BUFFER: usize = 8 << 10;
 
 /// Serves the connection until the client ends it or the server stops.
@@ -61,7 +61,7 @@ pub(super) async fn connection(
     let connection = hyper::server::conn::http1::Builder::new()
         // `WatchedBody` measures it.
         .header_read_timeout(None)
-        // Exact, unlike the size of the buffer: a head may end in what was read beyond that.
+        // Exact, unlike the size of the buffer: a read beyond that size may still complete a head.
         .max_header_size(config.max_head)
         .max_buf_size(config.max_head.max(LEAST_BUFFER))
         .serve_connection(TokioIo::new(watched), service);
@@ -108,8 +108,8 @@ impl http_body::Body for Leaving {
     }
 }
 
-/// The bytes of a connection. Notes whether the client takes what is written. Fails if it takes nothing for too long, or sends no
-/// head of a request for too long.
+/// The bytes of a connection. Notes whether the client reads what is written. Fails if it reads nothing for too long, or sends no head of a
+/// request for too long.
 struct WatchedBody<S> {
     stream: S,
     state: Arc<ConnectionState>,
@@ -134,7 +134,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for WatchedBody<S> {
 }
 
 impl<S: AsyncWrite + Unpin> WatchedBody<S> {
-    /// What writing comes to. It fails if the client takes nothing for too long.
+    /// Returns the outcome of writing. It fails if the client reads nothing for too long.
     fn written<T>(
         &mut self,
         written: Poll<io::Result<T>>,
@@ -197,7 +197,7 @@ mod tests {
 
     const BODY: usize = 10_000;
 
-    /// A client that has asked for a body that does not fit into the pipe, and the connection that serves it.
+    /// Creates a client that has asked for a body that does not fit into the pipe, and the connection that serves it.
     async fn asked(config: HttpConfig) -> (DuplexStream, tokio::task::JoinHandle<()>) {
         let (mut near, far) = tokio::io::duplex(1000);
         let router = Router::new().route("/", get(|| async { "x".repeat(BODY) }));
@@ -211,7 +211,8 @@ mod tests {
         (near, serving)
     }
 
-    // Y-6: a client that reads nothing for the write timeout is given up; one that reads a little now and then is not.
+    // Y-6: the connection of a client that reads nothing for the write timeout is closed; that of a client that reads a little now and then
+    // is not.
     #[tokio::test(start_paused = true)]
     async fn a_client_that_does_not_read() {
         let limit = HttpConfig::default().write_timeout;
@@ -237,7 +238,7 @@ mod tests {
         serving.abort();
     }
 
-    // Y-6: a client has this time for each head, from the end of the answer before it. Slow answers do not count.
+    // Y-6: a client has this time for each head, from the end of the answer before it. The time of slow answers does not count.
     #[tokio::test(start_paused = true)]
     async fn a_client_that_sends_no_head() {
         let limit = HttpConfig::default().head_timeout;

@@ -10,8 +10,8 @@ use std::{
 
 use tokio::time::{Instant, Sleep};
 
-/// Measures how long the head of a request is awaited. There is one timer for each connection. It is moved when it fires, not for
-/// each request: that saves an entry in the timer wheel for each.
+/// Measures how long the connection waits for the head of a request. Each connection has one timer. It is moved when it fires, not for each
+/// request: that saves an entry in the timer wheel for each.
 #[derive(Debug)]
 pub(super) struct HeadTimer {
     limit: Duration,
@@ -23,8 +23,8 @@ impl HeadTimer {
         Self { limit, timer: None }
     }
 
-    /// Ready with an error when a head has been awaited since `since` for longer than the limit; else the task of `cx` is woken
-    /// when it may be so. Called while the connection waits for a head.
+    /// Is ready with an error when the connection has waited for a head since `since` for longer than the limit. Otherwise the task of `cx`
+    /// is woken when that may be so. Called while the connection waits for a head.
     pub(super) fn poll_over(&mut self, since: Instant, cx: &mut Context<'_>) -> Poll<io::Error> {
         let limit = self.limit;
         // A limit beyond what the clock can count is never reached.

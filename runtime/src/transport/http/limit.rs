@@ -1,4 +1,4 @@
-//! How many calls are at work, or streams open: the bound on them, and waiting until there are none.
+//! How many calls run, or streams are open: the bound on them, and waiting until there are none.
 
 use std::sync::{
     Arc,
@@ -7,23 +7,23 @@ use std::sync::{
 
 use tokio::sync::Notify;
 
-/// Counts calls at work, or streams.
+/// Counts running calls, or open streams.
 #[derive(Debug)]
 pub(super) struct Limit {
-    /// What counts against the bound.
+    /// The number of those that count against the bound.
     count: AtomicUsize,
-    /// What has not ended, with what waits for its client and does not count.
+    /// The number of those that have not ended. Includes those that wait for their client and do not count against the bound.
     open: AtomicUsize,
     most: usize,
     emptied: Notify,
 }
 
-/// Counts as calls at work, or streams, until dropped.
+/// Counts as a number of running calls, or open streams, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Permit {
     limit: Arc<Limit>,
     count: usize,
-    /// How many of them do not count at present.
+    /// How many of them do not count against the bound at present.
     paused: usize,
 }
 
@@ -37,11 +37,11 @@ impl Limit {
         })
     }
 
-    /// A permit, unless as many as there may be are out.
+    /// Returns a permit, unless the maximum is reached.
     pub(super) fn enter(self: &Arc<Self>) -> Option<Permit> {
         let before = self.count.fetch_add(1, Ordering::Relaxed);
         self.open.fetch_add(1, Ordering::Relaxed);
-        // Made in any case: dropping it takes the count back.
+        // Created in any case, because dropping it decrements the count.
         let permit = Permit {
             limit: self.clone(),
             count: 1,
@@ -63,7 +63,7 @@ impl Limit {
 }
 
 impl Permit {
-    /// Counts as one more; false if as many as there may be are out.
+    /// Counts as one more. Returns `false` if the maximum is reached.
     pub(super) fn grow(&mut self) -> bool {
         let before = self.limit.count.fetch_add(1, Ordering::Relaxed);
         self.limit.open.fetch_add(1, Ordering::Relaxed);
@@ -75,7 +75,7 @@ impl Permit {
         false
     }
 
-    /// A permit of its own for one of those that this counts as.
+    /// Returns a permit of its own for one of those that this permit counts as.
     pub(super) fn split(&mut self) -> Self {
         self.count -= 1;
         Self {
@@ -85,7 +85,7 @@ impl Permit {
         }
     }
 
-    /// Counts as no more than `count`.
+    /// Reduces the number that this permit counts as to `count`.
     pub(super) fn keep(&mut self, count: usize) {
         let over = self.count.saturating_sub(count);
         if over == 0 {
@@ -104,7 +104,7 @@ impl Permit {
         self.limit.count.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Counts again, though there may be no room: what runs already goes on.
+    /// Counts again, even if the maximum is reached: what already runs continues.
     pub(super) fn resume(&mut self) {
         self.paused -= 1;
         self.limit.count.fetch_add(1, Ordering::Relaxed);

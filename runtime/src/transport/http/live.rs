@@ -1,7 +1,7 @@
-//! A resumable stream while it is written: its events are kept by the event store, and sent to its present reader.
+//! A resumable stream while it is written: the event store keeps its events, and its present reader gets them.
 //!
-//! An event is kept before it is sent. So a reader that attaches gets everything before some position from the store
-//! and everything from there on through its pipe, without a gap and without a repetition.
+//! An event is stored before it is sent. So a reader that attaches gets everything before some position from the store and everything from
+//! there on through its pipe, without a gap and without a repetition.
 
 use std::{
     sync::{
@@ -24,7 +24,7 @@ use crate::{
     store::{EventId, EventStore},
 };
 
-/// The number of a stream that no other stream of any session has, in this process or (by chance of 2⁻⁶⁴) in another.
+/// Returns a number that no other stream of any session has, in this process or (except with probability 2⁻⁶⁴) in another.
 pub(super) fn new_stream_number() -> u64 {
     static NEXT: LazyLock<AtomicU64> =
         LazyLock::new(|| AtomicU64::new(uuid::Uuid::new_v4().as_u64_pair().1));
@@ -40,14 +40,14 @@ pub(super) struct LiveStream {
 
 #[derive(Debug, Default)]
 struct LiveState {
-    /// Events before this position have been handed to the reader.
+    /// Events before this position have been passed to the reader.
     sent: u64,
     reader: Option<Arc<Pipe>>,
     ended: bool,
 }
 
 impl LiveStream {
-    /// A stream that `reader` reads from its beginning.
+    /// Creates a stream that `reader` reads from its beginning.
     pub(super) fn new(reader: Arc<Pipe>) -> Self {
         let state = LiveState {
             reader: Some(reader),
@@ -63,7 +63,7 @@ impl LiveStream {
         self.number
     }
 
-    /// Sends the event that opens the stream. The one task that writes the stream calls this and the next two.
+    /// Sends the event that opens the stream. Only the task that writes the stream calls this method and the next two.
     pub(super) async fn open(&self, store: &dyn EventStore, session: &str, retry: Duration) {
         let id = EventId {
             stream: self.number,
@@ -73,8 +73,8 @@ impl LiveStream {
         self.send(0, sse::priming(id, retry), false, false);
     }
 
-    /// Keeps and sends `message`; `last` for an answer, which a full pipe takes too. A notification is dropped by a full
-    /// one, and a request ends it: its reader can come back for it.
+    /// Stores and sends `message`. `last` marks an answer, which a full pipe accepts too. If the pipe is full, a notification is dropped,
+    /// and a request ends the pipe: its reader can come back for it.
     pub(super) async fn publish(
         &self,
         store: &dyn EventStore,
@@ -93,7 +93,7 @@ impl LiveStream {
         self.send(position, event, is_request, last);
     }
 
-    /// Ends the stream; its reader gets what waits, then the end.
+    /// Ends the stream. Its reader gets what waits, then the end.
     pub(super) async fn end(&self, store: &dyn EventStore, session: &str) {
         if let Err(error) = store.end(session, self.number).await {
             tracing::warn!(%error, session = %ShortId(session), "the end of a stream could not be noted");
@@ -108,8 +108,8 @@ impl LiveStream {
         }
     }
 
-    /// Makes `pipe` the reader, in place of any other, which ends (DEC-3). Gives the position from which on events will come
-    /// through `pipe`; `None` if the stream has ended.
+    /// Makes `pipe` the reader, in place of any other, which ends (DEC-3). Returns the position from which on events will come through
+    /// `pipe`; `None` if the stream has ended.
     pub(super) fn attach(&self, pipe: Arc<Pipe>) -> Option<u64> {
         let (earlier, from) = {
             let mut state = self.lock();
@@ -125,7 +125,7 @@ impl LiveStream {
         Some(from)
     }
 
-    /// Ends the connection that reads now; the stream goes on, for a reader that attaches later.
+    /// Ends the connection that reads now. The stream continues, for a reader that attaches later.
     pub(super) fn detach(&self) {
         let reader = self.lock().reader.take();
         if let Some(reader) = reader {
@@ -133,7 +133,7 @@ impl LiveStream {
         }
     }
 
-    /// Ready when the present reader has room for an event. Ready too without a reader: the store keeps events for a later one.
+    /// Is ready when the present reader has room for an event. Also if there is no reader: the store keeps events for a later one.
     pub(super) fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
         match self.lock().reader.clone() {
             Some(reader) => reader.poll_room(cx),
@@ -170,7 +170,7 @@ impl LiveStream {
     }
 }
 
-/// Keeps an event. A failure does not stop the event: the stream can then not be resumed from before it.
+/// Stores an event. A failure does not stop the event, but the stream then cannot be resumed from before it.
 pub(super) async fn keep(store: &dyn EventStore, session: &str, id: EventId, message: Bytes) {
     if let Err(error) = store.append(session, id, message).await {
         tracing::warn!(%error, session = %ShortId(session), event = %id, "an event could not be kept for resumption");

@@ -1,4 +1,4 @@
-//! The bodies of requests and responses. Those that this crate reads and makes itself cost no boxed trait object.
+//! The bodies of requests and responses. Bodies that this crate reads and makes itself need no boxed trait object.
 
 use std::{
     pin::Pin,
@@ -15,9 +15,9 @@ pub(super) type Response = http::Response<ResponseBody>;
 
 /// The body of a response.
 pub(super) enum ResponseBody {
-    /// At most one piece; `None` where nothing is left.
+    /// At most one piece; `None` if nothing is left.
     Whole(Option<Bytes>),
-    /// Pieces that come over time, or the body of another service.
+    /// Pieces that arrive over time, or the body of another service.
     Streamed(axum::body::Body),
 }
 
@@ -32,7 +32,7 @@ impl ResponseBody {
         Self::Streamed(axum::body::Body::new(body))
     }
 
-    /// The body in the form that services of axum exchange.
+    /// Returns the body in the form that services of axum exchange.
     pub(super) fn into_axum(self) -> axum::body::Body {
         match self {
             Self::Whole(None) => axum::body::Body::empty(),
@@ -81,7 +81,7 @@ impl http_body::Body for ResponseBody {
 pub(super) enum RequestBody {
     /// From a connection that this crate serves, without a router in between.
     Direct(Arriving),
-    /// From an application around the endpoint.
+    /// From an application that contains the endpoint.
     Routed(axum::body::Body),
 }
 

@@ -1,4 +1,4 @@
-//! Events on their way from a task that works to the one connection that reads them.
+//! Events on their way from the task that writes them to the one connection that reads them.
 
 use std::{
     collections::VecDeque,
@@ -29,12 +29,12 @@ struct PipeState {
     abandoned: bool,
 }
 
-/// Why an event was not taken.
+/// Why an event was not accepted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NotTaken {
     /// The reader is too slow.
     Full,
-    /// There is no reader any more, or the stream was ended.
+    /// The reader is gone, or the stream was ended.
     Gone,
 }
 
@@ -53,7 +53,7 @@ impl Pipe {
         Ok(())
     }
 
-    /// Appends `event` though the pipe is full: the last of a stream is not dropped.
+    /// Appends `event` even if the pipe is full: the last event of a stream is not dropped.
     pub(super) fn push_last(&self, event: Bytes) {
         let mut state = self.lock();
         if !state.ended && !state.abandoned {
@@ -62,7 +62,7 @@ impl Pipe {
         }
     }
 
-    /// Ends the stream: the reader gets what waits, then the end.
+    /// Ends the stream. The reader gets what waits, then the end.
     pub(super) fn end(&self) {
         let mut state = self.lock();
         state.ended = true;
@@ -73,7 +73,7 @@ impl Pipe {
         }
     }
 
-    /// Notes that the reader has gone.
+    /// Notes that the reader is gone.
     pub(super) fn abandon(&self) {
         let mut state = self.lock();
         state.abandoned = true;
@@ -82,7 +82,7 @@ impl Pipe {
         wake_writer(state);
     }
 
-    /// Ready when the reader has gone. The task that waits for room waits for this as well.
+    /// Is ready when the reader is gone. The task that waits for room waits for this as well.
     pub(super) fn poll_abandoned(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.lock();
         if state.abandoned {
@@ -92,7 +92,7 @@ impl Pipe {
         Poll::Pending
     }
 
-    /// Ready when there is room for a small event at least, or nobody reads any more. One task at a time waits.
+    /// Is ready when there is room for a small event, or the reader is gone. One task at a time waits.
     pub(super) fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.lock();
         if state.ended || state.abandoned || state.has_room_for(1) {
@@ -102,7 +102,7 @@ impl Pipe {
         Poll::Pending
     }
 
-    /// The next event; `None` at the end.
+    /// Returns the next event; `None` at the end.
     pub(super) fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let mut state = self.lock();
         match state.queue.pop_front() {

@@ -1,9 +1,9 @@
-//! What the engine replied becomes an HTTP response, and whether it is JSON or a stream is decided late.
+//! Turns the reply of the engine into an HTTP response. Whether it is JSON or a stream is decided late.
 //!
-//! A call that ends soon and says nothing is answered with one JSON object. The first message, or a delay, turns the
-//! answer into an event stream, where the client accepts one. From then on the calls have a task of their own, so that a
-//! client which does not read holds up none. A modern task ends with its response; a legacy one outlives the connection,
-//! and at 2025-11-25 its events are kept so that the client can come back for them.
+//! A call that ends soon and sends no message before is answered with one JSON object. The first message, or a delay, turns the answer into
+//! an event stream, if the client accepts one. From then on the calls have a task of their own, so that a client that does not read delays
+//! no other. A modern task ends with its response. A legacy task outlives the connection, and at 2025-11-25 its events are stored so that
+//! the client can come back for them.
 
 use std::{
     collections::VecDeque,
@@ -34,10 +34,10 @@ use crate::{
     store::EventStore,
 };
 
-/// Responses that are all there, in a type that the client accepts.
+/// Creates the response from responses that are all ready, in a type that the client accepts.
 pub(super) fn complete(responses: Responses, accepts: Accepts) -> Response {
     if accepts.json || responses.single().is_some_and(status::is_refusal) {
-        // Without one the calls were cancelled: nothing may be answered.
+        // Without a response, the calls were cancelled: nothing may be answered.
         return responses
             .into_message()
             .map_or_else(status::accepted, status::json);
@@ -48,16 +48,16 @@ pub(super) fn complete(responses: Responses, accepts: Accepts) -> Response {
     complete_stream(&responses.into_list())
 }
 
-/// Calls that are at work, and how they are to be answered.
+/// Running calls, and how they are to be answered.
 pub(super) struct Late {
     pub(super) calls: HttpCalls,
-    /// Those that are there already.
+    /// Responses that are ready.
     pub(super) responses: Responses,
     pub(super) accepts: Accepts,
     /// Whether the answer may become a stream.
     pub(super) may_stream: bool,
     pub(super) resumable: Option<Resumable>,
-    /// Completes when the calls have to end.
+    /// Completes when the calls must end.
     pub(super) cut: Fired<Signal>,
 }
 
@@ -69,8 +69,8 @@ pub(super) struct Resumable {
 }
 
 impl Resumable {
-    /// Streams of a session are resumable if events are kept, and from 2025-11-25 on: older clients may stumble over
-    /// events without a message (F-11).
+    /// Creates the parts for a resumable stream, if the stream can be resumed: events are stored, and the revision is 2025-11-25 or later.
+    /// Older clients may fail on events without a message (F-11).
     pub(super) fn of(
         entry: &Arc<SessionEntry>,
         store: Option<&Arc<dyn EventStore>>,
@@ -87,16 +87,16 @@ impl Resumable {
     }
 }
 
-/// How the wait for the first word ended.
+/// How the wait for the first message or response ended.
 enum First {
-    /// Every call has ended, and none had said anything.
+    /// Every call has ended, and none had sent a message.
     Answered,
-    /// A call said something, or has been at it for long, or wants its stream to be ended early.
+    /// A call sent a message, or takes long, or asks for its stream to be ended early.
     Stream(Option<Outgoing>),
 }
 
 impl Late {
-    /// The response, if it is known without waiting.
+    /// Returns the response, if it is known without waiting.
     #[expect(
         clippy::result_large_err,
         reason = "it goes on from here; a box would cost each call that waits an allocation"
@@ -118,7 +118,7 @@ impl Late {
         }
     }
 
-    /// Drives the calls until it is known what kind of response this is.
+    /// Drives the calls until the kind of response is known.
     pub(super) async fn respond(mut self, config: &HttpConfig) -> Response {
         let first = self.first(config).await;
         self.begin(first, config)
@@ -136,7 +136,7 @@ impl Late {
     }
 
     async fn first(&mut self, config: &HttpConfig) -> First {
-        // Made before the first poll: the delay counts from the arrival of the request.
+        // Created before the first poll: the delay counts from the arrival of the request.
         let deadline = Instant::now()
             .checked_add(config.sse_after)
             .filter(|_| self.may_stream);
@@ -161,7 +161,7 @@ impl Late {
                 Poll::Ready(Some(CallEvent::Message(message))) if self.may_stream => {
                     return Poll::Ready(First::Stream(Some(message)));
                 }
-                // Said before the calls were muted.
+                // Sent before the calls were muted.
                 Poll::Ready(Some(CallEvent::Message(_))) => {}
                 Poll::Ready(None) => return Poll::Ready(First::Answered),
                 Poll::Pending => break,
@@ -222,7 +222,7 @@ impl Late {
             None => Sink::Plain(pipe.clone()),
             Some(Resumable { entry, store }) => {
                 let live = Arc::new(LiveStream::new(pipe.clone()));
-                // Known before the client can ask for it.
+                // Registered before the client can ask for it.
                 entry.add_live(live.clone());
                 Sink::Resumable {
                     live,
@@ -246,11 +246,11 @@ impl Late {
     }
 }
 
-/// Where a legacy stream goes.
+/// The destination of a legacy stream.
 enum Sink {
-    /// To the one connection there is.
+    /// The only connection.
     Plain(Arc<Pipe>),
-    /// To the store, and to whichever connection reads.
+    /// The store, and the connection that reads at the time.
     Resumable {
         live: Arc<LiveStream>,
         entry: Arc<SessionEntry>,
@@ -259,18 +259,18 @@ enum Sink {
     },
 }
 
-/// Something happened to calls at work.
+/// An event of running calls.
 enum Happened {
     Event(CallEvent),
     CloseEarly,
-    /// Nobody reads the stream, now or later.
+    /// The stream has no reader, now or later.
     Unread,
-    /// The calls have to end (DEC-11).
+    /// The calls must end (DEC-11).
     Cut,
     Ended,
 }
 
-/// Messages after which a call that never stops talking lets others have their turn.
+/// The number of messages after which a call that keeps sending lets other tasks run.
 const TURN: u32 = 32;
 
 /// Drives calls to completion, with or without a reader.
@@ -317,7 +317,7 @@ async fn pump(
                 }
             }
             Happened::CloseEarly => {
-                // Asked for once; a client that resumes gets the rest.
+                // Asked for only once. A client that resumes gets the rest.
                 may_close_early = false;
                 sink.close_early();
             }
@@ -341,7 +341,7 @@ fn poll_happened(
     may_close_early: bool,
     cx: &mut Context<'_>,
 ) -> Poll<Happened> {
-    // What a slow reader has no room for waits where its author can wait for it.
+    // If a slow reader has no room, the messages wait in the call's outbox, where the author can wait for room.
     let has_room = sink.poll_room(cx).is_ready();
     match calls.poll_next(has_room, cx) {
         Poll::Ready(Some(event)) => Poll::Ready(Happened::Event(event)),
@@ -372,7 +372,7 @@ impl Sink {
         }
     }
 
-    /// Ready when an event would be taken now.
+    /// Is ready when an event would be accepted now.
     fn poll_room(&self, cx: &mut Context<'_>) -> Poll<()> {
         match self {
             Self::Plain(pipe) => pipe.poll_room(cx),
@@ -380,7 +380,7 @@ impl Sink {
         }
     }
 
-    /// Ready when what is sent has no reader, now or later.
+    /// Is ready when the stream has no reader, now or later.
     fn poll_unread(&self, cx: &mut Context<'_>) -> Poll<()> {
         match self {
             Self::Plain(pipe) => pipe.poll_abandoned(cx),
@@ -443,7 +443,7 @@ mod tests {
     use super::*;
     use crate::gate::Stage;
 
-    /// An error that has this status.
+    /// Returns an error that has this status.
     fn error(status: u16) -> Outgoing {
         let (stage, code) = match status {
             200 => (Stage::Call(Era::Legacy), -32602),

@@ -1,4 +1,4 @@
-//! An HTTP server of one's own: accepts connections within bounds, and drains them when asked to stop.
+//! The HTTP server of `serve_http`: accepts connections within bounds, and drains them when asked to stop.
 
 use std::{
     io,
@@ -24,13 +24,13 @@ use crate::{
 /// How long accepting pauses when the process is out of sockets.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// How long the answers to calls that are cut off may take to be written: 1 s.
+/// How long writing the answers to calls that are cut off may take: 1 s.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Least time between two reports of such failures in the log.
 const ACCEPT_REPORTS: Duration = Duration::from_secs(30);
 
-/// One line for people and scripts that wait for it; standard error, because standard output may be somebody's data.
+/// Writes one line for people and scripts that wait for it. It uses standard error, because standard output may contain data.
 pub(crate) fn announce(address: SocketAddr, config: &HttpConfig) {
     tracing::info!(%address, path = config.path, "listening");
     eprintln!("listening on http://{address}{}", config.path);
@@ -62,7 +62,7 @@ fn entries(variable: &str) -> Vec<String> {
         .collect()
 }
 
-/// Serves until the process or the server is asked to stop, and what runs then is done or out of time.
+/// Serves until the process or the server is asked to stop, and the running calls have ended or their time is over.
 pub(crate) async fn serve(
     listener: TcpListener,
     site: Site,
@@ -101,7 +101,7 @@ pub(crate) async fn serve(
     connections.shutdown().await;
 }
 
-/// Takes connections until the server is asked to stop.
+/// Accepts connections until the server is asked to stop.
 async fn accept(
     listener: TcpListener,
     site: Site,
@@ -144,7 +144,7 @@ async fn accept(
     }
 }
 
-/// Decides which failures to accept connections are logged: one that lasts fails ten times a second.
+/// Decides which failures to accept connections are logged: a persistent failure occurs ten times a second.
 #[derive(Debug, Default)]
 struct AcceptFailures {
     reported: Option<Instant>,
@@ -152,7 +152,7 @@ struct AcceptFailures {
 }
 
 impl AcceptFailures {
-    /// Takes a failure at `now`. If it is to be logged, returns how many were not since the last one that was.
+    /// Records a failure at `now`. If it is to be logged, returns how many failures since the last log entry were not.
     fn report(&mut self, now: Instant) -> Option<u64> {
         if self
             .reported
@@ -166,17 +166,17 @@ impl AcceptFailures {
     }
 }
 
-/// The next connection. Nothing is lost if this is dropped.
+/// Accepts the next connection. No connection is lost if this is dropped.
 async fn accepted(listener: &TcpListener) -> io::Result<TcpStream> {
     let (stream, _) = listener.accept().await?;
-    // Events are small writes; without this each would wait for the acknowledgement of the one before.
+    // Events are small writes. Without this, each would wait for the acknowledgement of the one before.
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "a connection without TCP_NODELAY");
     }
     Ok(stream)
 }
 
-/// Whether accepting failed because of the connection that was to be accepted.
+/// Returns whether accepting failed because of the connection that was to be accepted.
 fn is_of_one_connection(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -210,7 +210,7 @@ mod tests {
         },
     };
 
-    // Issue 8: a failure that lasts for minutes is a few lines in the log.
+    // Issue 8: a failure that lasts for minutes is only a few lines in the log.
     #[test]
     fn failures_to_accept_are_summed_up() {
         let begun = Instant::now();
@@ -287,7 +287,7 @@ mod tests {
         }
     }
 
-    /// A stream of events over a connection that reports its writes.
+    /// Creates a stream of events over a connection that reports its writes.
     async fn streaming(
         keep_alive: Duration,
     ) -> (Arc<Pipe>, DuplexStream, UnboundedReceiver<String>) {
@@ -333,7 +333,7 @@ mod tests {
         (pipe, near, told)
     }
 
-    // Findings 1: an event leaves as soon as it is there, in one write.
+    // Findings 1: an event is sent as soon as it exists, in one write.
     #[tokio::test]
     async fn one_event_is_one_write() {
         let (pipe, _near, mut told) = streaming(Duration::ZERO).await;
@@ -351,7 +351,7 @@ mod tests {
         assert!(told.try_recv().is_err());
     }
 
-    // F-31: a silent stream shows that it lives, and one that is not silent says nothing more.
+    // F-31: a silent stream has keep-alive comments, and a stream that is not silent has none.
     #[tokio::test(start_paused = true)]
     async fn signs_of_life() {
         let (pipe, _near, mut told) = streaming(Duration::from_secs(15)).await;

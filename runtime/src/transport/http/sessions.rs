@@ -1,7 +1,7 @@
 //! The legacy sessions of this endpoint: found by id, bound to a principal, ended when idle.
 //!
-//! Spread over locks that are held for a look-up only, never across an await. There is no task behind it: sessions whose
-//! time has come are looked for while others are opened and used.
+//! The sessions are divided among locks that are held for a look-up only, never across an await. No task runs for it: expired sessions are
+//! found while others are opened and used.
 
 use std::{
     collections::HashMap,
@@ -23,10 +23,10 @@ use crate::{
     store::EventStore,
 };
 
-/// Locks that sessions are spread over.
+/// Number of locks that sessions are divided among.
 const SHARDS: usize = 32;
 
-/// Least time between two looks through one shard for sessions whose time has come.
+/// Least time between two searches of one shard for expired sessions.
 const SWEEP_EVERY: Duration = Duration::from_secs(30);
 
 /// How long a session lives at least that sent no second message: 10 s. After that it ends when a full server needs the room.
@@ -42,16 +42,16 @@ pub(super) struct Sessions {
     swept: Box<[AtomicU64]>,
     started: Instant,
     idle: Duration,
-    /// How long a session without a second message must have been idle to make room for another.
+    /// How long a session without a second message must have been idle before it is ended for another.
     kept: Duration,
-    /// No session can make room before this time.
+    /// No session can be ended for another before this time.
     full_until: AtomicU64,
     limit: usize,
     count: AtomicUsize,
     max_bytes: usize,
-    /// What all sessions keep together.
+    /// The bytes that all sessions keep together.
     bytes: AtomicUsize,
-    /// Keeps events of sessions, and is notified when one has ended.
+    /// Keeps events of sessions, and is notified when a session has ended.
     events: Option<Arc<dyn EventStore>>,
 }
 
@@ -59,13 +59,13 @@ pub(super) struct Sessions {
 #[derive(Debug)]
 pub(super) struct SessionEntry {
     session: Arc<Session>,
-    /// What it counts as in bytes.
+    /// The number of bytes that it counts as.
     bytes: usize,
-    /// The client used the id that it was given: it sent a second message.
+    /// The client used the id that it got: it sent a second message.
     proven: AtomicBool,
-    /// Calls at work and open streams.
+    /// The number of running calls and open streams.
     busy: AtomicUsize,
-    /// When the table was made.
+    /// When the table was created.
     started: Instant,
     /// When it was last used, in milliseconds since `started`.
     touched: AtomicU64,
@@ -77,21 +77,21 @@ pub(super) struct SessionEntry {
     pub(super) saved: Mutex<Option<Bytes>>,
 }
 
-/// Keeps a session from being idle until dropped.
+/// Marks a session as active until it is dropped.
 #[derive(Debug)]
 pub(super) struct Active(Arc<SessionEntry>);
 
-/// The table is full, and no session in it may end for another.
+/// The table is full, and no session in it may be ended for another.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Full;
 
-/// A new id for a session: unguessable, and visible ASCII (F-19).
+/// Creates a new id for a session: unguessable, and visible ASCII (F-19).
 pub(super) fn new_id() -> Box<str> {
     let mut buffer = Uuid::encode_buffer();
     Box::from(&*Uuid::new_v4().hyphenated().encode_lower(&mut buffer))
 }
 
-/// What the table knows a session by; `None` for a text that is not an id of this server.
+/// Returns the key of a session in the table; `None` for a text that is not an id of this server.
 fn key(id: &str) -> Option<u128> {
     const LENGTH: usize = uuid::fmt::Hyphenated::LENGTH;
     (id.len() == LENGTH)
@@ -101,7 +101,7 @@ fn key(id: &str) -> Option<u128> {
 }
 
 impl Sessions {
-    /// A table of at most `limit` sessions that keep at most `max_bytes` together and end when they were idle for `idle`.
+    /// Creates a table of at most `limit` sessions, which keep at most `max_bytes` together and end when they were idle for `idle`.
     pub(super) fn new(
         limit: usize,
         max_bytes: usize,
@@ -123,7 +123,7 @@ impl Sessions {
         }
     }
 
-    /// Keeps `session`. When the table is full, sessions end that were idle for [`UNPROVEN_KEPT`] and sent no second message.
+    /// Adds `session`. If the table is full, sessions that were idle for [`UNPROVEN_KEPT`] and sent no second message are ended.
     pub(super) fn insert(&self, session: Arc<Session>) -> Result<Active, Full> {
         let Some(key) = session.id().and_then(key) else {
             return Err(Full);
@@ -160,14 +160,14 @@ impl Sessions {
             || self.max_bytes < self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Ends sessions that are over, or else those that may end for another, of the first part of the table that has any; the
-    /// part of `key` is the first.
+    /// Ends expired sessions, or if there are none, those that may be ended for another, of the first part of the table that has any.
+    /// Starts with the part of `key`.
     fn make_room(&self, key: u128, now: u64) -> bool {
         if now < self.full_until.load(Ordering::Relaxed) {
             return false;
         }
         let kept = self.kept.as_millis() as u64;
-        // When the first of those there are now may make room, if none is used until then.
+        // The time when the first of the present sessions may be ended for another, if none is used until then.
         let mut until = now + kept;
         let mut ended = Vec::new();
         for offset in 0..SHARDS {
@@ -201,7 +201,7 @@ impl Sessions {
         made
     }
 
-    /// The open session `id` of `principal`. Somebody else's does not exist for the caller (Y-1).
+    /// Returns the open session `id` of `principal`. For the caller, a session of another principal does not exist (Y-1).
     pub(super) fn find(&self, id: &str, principal: Option<&Principal>) -> Option<Active> {
         let key = key(id)?;
         let now = self.now();
@@ -209,7 +209,7 @@ impl Sessions {
         let found = {
             let mut shard = self.shard(key);
             self.sweep_sometimes(key, &mut shard, now, &mut ended);
-            // Made active under the lock, so that nothing ends it in between.
+            // Activated under the lock, so that it cannot be ended in between.
             shard.get(&key).map(SessionEntry::activate)
         };
         self.close("idle session ended", ended);
@@ -224,7 +224,7 @@ impl Sessions {
         Some(active)
     }
 
-    /// Ends a session that [`Sessions::find`] gave.
+    /// Ends a session that [`Sessions::find`] returned.
     pub(super) fn end(&self, entry: &SessionEntry) {
         let key = entry.session.id().and_then(key);
         if key.is_some_and(|key| self.shard(key).remove(&key).is_some()) {
@@ -233,7 +233,7 @@ impl Sessions {
         entry.close();
     }
 
-    /// Ends every session, and with it what it has at work.
+    /// Ends every session, and its running calls.
     pub(super) fn close_all(&self) {
         for shard in &self.shards {
             let entries: Vec<_> = lock(shard).drain().map(|(_, entry)| entry).collect();
@@ -244,7 +244,7 @@ impl Sessions {
         }
     }
 
-    /// The session `id`. Does not check who asks.
+    /// Returns the session `id`. Does not check who asks.
     pub(super) fn peek(&self, id: &str) -> Option<Arc<SessionEntry>> {
         let key = key(id)?;
         self.shard(key).get(&key).cloned()
@@ -255,7 +255,7 @@ impl Sessions {
         self.shards.iter().map(|shard| lock(shard).len()).sum()
     }
 
-    /// Ends what was taken out of the table.
+    /// Ends sessions that were removed from the table.
     fn close(&self, why: &'static str, ended: Vec<Arc<SessionEntry>>) {
         if ended.is_empty() {
             return;
@@ -274,7 +274,7 @@ impl Sessions {
         }
     }
 
-    /// Counts `entry` no more, which was taken out of the table.
+    /// Subtracts `entry`, which was removed from the table, from the counts.
     fn uncount(&self, entry: &SessionEntry) {
         self.count.fetch_sub(1, Ordering::Relaxed);
         self.bytes.fetch_sub(entry.bytes, Ordering::Relaxed);
@@ -294,7 +294,7 @@ impl Sessions {
             self.sweep(shard, now, ended);
             return;
         }
-        // One that is asked for between two sweeps must not live longer for it.
+        // An expired session between two sweeps must not live longer because a request asks for it.
         if shard
             .get(&key)
             .is_some_and(|entry| self.is_over(entry, now))
@@ -325,7 +325,7 @@ impl Sessions {
     }
 }
 
-/// Ids are random, so any of their bits spread them.
+/// Ids are random, so any of their bits distribute them evenly.
 fn index(key: u128) -> usize {
     key as usize % SHARDS
 }
@@ -335,7 +335,7 @@ fn millis_since(start: Instant) -> u64 {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // What runs under these locks leaves the data whole wherever it could panic.
+    // Code that runs under these locks keeps the data consistent wherever it could panic.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -344,9 +344,9 @@ impl SessionEntry {
         &self.session
     }
 
-    /// The id that the client knows.
+    /// Returns the id that the client knows.
     pub(super) fn id(&self) -> &str {
-        // Only sessions with an id are kept in the table.
+        // Only sessions with an id are in the table.
         self.session.id().unwrap_or_default()
     }
 
@@ -354,7 +354,7 @@ impl SessionEntry {
         lock(&self.standalone)
     }
 
-    /// The resumable stream `number`, while it is written.
+    /// Returns the resumable stream `number`, while it is written.
     pub(super) fn live(&self, number: u64) -> Option<Arc<LiveStream>> {
         self.lock_live()
             .iter()
@@ -370,7 +370,7 @@ impl SessionEntry {
         let mut live = self.lock_live();
         live.retain(|kept| kept.number() != stream.number());
         if live.is_empty() {
-            // An idle session keeps nothing of its calls.
+            // An idle session keeps no data of its calls.
             *live = Vec::new();
         }
     }
@@ -379,20 +379,20 @@ impl SessionEntry {
         lock(&self.live)
     }
 
-    /// Drops the events that were kept of a session that has ended.
+    /// Drops the events that were kept for a session that has ended.
     pub(super) async fn forget_events(&self, events: &dyn EventStore) {
         if let Err(error) = events.forget(self.id()).await {
             tracing::warn!(%error, session = %ShortId(self.id()), "events of an ended session could not be dropped");
         }
     }
 
-    /// Keeps it from being idle.
+    /// Keeps the session active while the return value exists.
     pub(super) fn activate(self: &Arc<Self>) -> Active {
         self.busy.fetch_add(1, Ordering::Relaxed);
         Active(self.clone())
     }
 
-    /// How long ago it was used last; no time if something is at work in it.
+    /// Returns the time since it was last used; zero if a call runs or a stream is open.
     pub(super) fn silent_for(&self) -> Duration {
         if self.is_busy() {
             return Duration::ZERO;
@@ -419,7 +419,7 @@ impl Active {
 
 impl Drop for Active {
     fn drop(&mut self) {
-        // The time first: a session that is no longer busy was used just now.
+        // Sets the time first: a session that is no longer busy was used just now.
         let Self(entry) = self;
         let now = millis_since(entry.started);
         entry.touched.store(now, Ordering::Relaxed);

@@ -1,6 +1,6 @@
-//! Sessions that other processes serve too: fetched from the store when they are not known here, saved when they changed.
+//! Sessions that other processes serve too: loaded from the store when this process does not know them, saved when they changed.
 //!
-//! Without a `session_store` nothing in here does anything.
+//! Without a `session_store`, these functions do nothing.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use crate::{
     store::{SessionRecord, StoreError},
 };
 
-/// What was negotiated, as processes tell each other.
+/// What was negotiated, in the form in which processes share it.
 #[derive(Debug, Deserialize, Serialize)]
 struct Snapshot {
     revision: Box<str>,
@@ -30,12 +30,12 @@ struct Snapshot {
     log_level: u8,
 }
 
-/// Makes the session that the request names known here, if it is open anywhere. One that was ended elsewhere ends here.
+/// Loads the session that the request names into this process, if it is open anywhere. A session that was ended elsewhere ends here too.
 pub(super) async fn fetch(endpoint: &Arc<Endpoint>, parts: &Parts) -> Result<(), Refusal> {
     let Some(store) = endpoint.config.session_store.as_deref() else {
         return Ok(());
     };
-    // The caller that needs the header reports what is wrong with it.
+    // The caller that needs the header reports its fault.
     let Ok(id) = named_session(parts) else {
         return Ok(());
     };
@@ -95,7 +95,7 @@ pub(super) async fn save(endpoint: &Endpoint, id: &str) {
     }
 }
 
-/// Drops what stores keep of a session that has ended.
+/// Drops the data of a session that has ended from the stores.
 pub(super) async fn forget(endpoint: &Endpoint, entry: &SessionEntry) {
     if let Some(events) = endpoint.event_store() {
         entry.forget_events(&**events).await;

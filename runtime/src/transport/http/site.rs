@@ -1,4 +1,4 @@
-//! What serves the requests of a connection: the endpoint alone, or an application that has the endpoint in it.
+//! The service for the requests of a connection: the endpoint alone, or an application that contains the endpoint.
 
 use std::{
     convert::Infallible,
@@ -21,19 +21,19 @@ use super::{
 };
 use crate::gate::Refusal;
 
-/// What serves the requests of a connection.
+/// The service for the requests of a connection.
 #[derive(Clone)]
 pub(crate) enum Site {
-    /// The endpoint alone. No router is asked, which saves a boxed future and two boxed bodies for each request.
+    /// The endpoint alone. No router is involved, which saves a boxed future and two boxed bodies for each request.
     Alone(Arc<Endpoint>),
     App(Router),
 }
 
 impl Site {
-    /// A site that serves `endpoint` only. Any other path is answered 404, with the path of the endpoint.
+    /// Creates a site that serves only `endpoint`. Requests for any other path are answered with 404, which names the path of the endpoint.
     ///
     /// # Errors
-    /// The path of the endpoint cannot be one.
+    /// The path of the endpoint is not valid.
     pub(crate) fn alone(endpoint: &Arc<Endpoint>) -> Result<Self, InvalidSetting> {
         bare_path(&endpoint.config.path)?;
         Ok(Self::Alone(endpoint.clone()))
@@ -60,13 +60,13 @@ impl Site {
     }
 }
 
-/// Whether `asked` is the path `path`, with or without a slash at the end.
+/// Returns whether `asked` is the path `path`, with or without a slash at the end.
 fn is_at(path: &str, asked: &str) -> bool {
     let bare = |path| str::strip_suffix(path, '/').unwrap_or(path);
     path == asked || (bare(path) == bare(asked) && !asked.is_empty())
 }
 
-/// A response that is being made.
+/// A response that is not ready yet.
 pub(super) enum Serving {
     Alone(Progress),
     App(<Router as tower::Service<Request<Body>>>::Future),

@@ -1,6 +1,6 @@
-//! The buffer that a long body was collected in, kept for the next one.
+//! The buffer of a long body, kept for the next one.
 //!
-//! To the system, new memory costs more than what is done with the body, and long bodies come one after the other.
+//! New memory costs the system more than the processing of the body, and long bodies often follow each other.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
@@ -34,12 +34,12 @@ impl SpareBuffer {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The buffer, empty, if it is there; else one without room.
+    /// Returns the buffer, empty, if it is available; otherwise one without capacity.
     pub(super) fn take(&self) -> BytesMut {
         self.lock().buffer.take().unwrap_or_default()
     }
 
-    /// Keeps the buffer of `body`, unless it is too small or too large, or something else still holds it. Called on a runtime.
+    /// Keeps the buffer of `body`, unless it is too small or too large, or is still used. Must be called on a runtime.
     #[cold]
     pub(super) fn keep(self: &Arc<Self>, body: Bytes) {
         let Ok(mut buffer) = body.try_into_mut() else {
@@ -58,7 +58,7 @@ impl SpareBuffer {
     }
 }
 
-/// Frees the buffer once it was not used for some time.
+/// Frees the buffer when it was not used for some time.
 async fn free_unused(spare: Weak<SpareBuffer>) {
     let mut until = Instant::now() + KEPT;
     loop {
@@ -117,7 +117,7 @@ mod tests {
         assert!(is_there(), "it was used meanwhile");
         tokio::time::sleep(KEPT).await;
         assert!(!is_there());
-        // And once more, with a task of its own.
+        // Once more, with a task of its own.
         spare.keep(body(MOST));
         assert!(is_there());
         tokio::time::sleep(KEPT * 2).await;

@@ -1,4 +1,4 @@
-//! Server-sent events: how a message becomes an event. One event is one buffer, so that it leaves in one write.
+//! Server-sent events: turns messages into events. One event is one buffer, so that it is sent in one write.
 
 use std::{fmt::Write as _, sync::Arc, time::Duration};
 
@@ -11,23 +11,24 @@ use crate::{
     store::{EventId, StoredEvent},
 };
 
-/// A comment that keeps proxies from taking a silent stream for a dead one; clients skip it (F-31, G-13).
+/// A comment that keeps proxies from closing a silent stream; clients skip it (F-31, G-13).
 pub(super) const KEEP_ALIVE: Bytes = Bytes::from_static(b":\n\n");
 
-/// The last event of a stream whose reader is replaced. It has no message and no name (DEC-7). Clients that reopen a stream at
-/// once must not replace each other for ever, so it asks for 30 s of patience (DEC-3).
+/// The last event of a stream whose reader is replaced. It has no message and no name (DEC-7). It asks the client to wait for 30 s, so that
+/// clients that reopen a stream at once do not replace each other for ever (DEC-3).
 pub(super) const REPLACED: Bytes = Bytes::from_static(b"retry: 30000\n\n");
 
-/// `message` as an event of the type `message`.
+/// Writes `message` as an event of the type `message`.
 ///
-/// The name is what parsers assume without it, but some clients take events with this name only (DEC-7).
-/// A line end between the tokens of the JSON would end the `data` field, and inside strings JSON has none: it becomes a
+/// Parsers assume this name if there is none, but some clients accept only events with the name (DEC-7). A line end between the tokens of
+/// the JSON would end the `data` field, so it becomes a space. JSON has no line ends inside strings. The letters that some clients' line
+/// splitters treat as line ends occur only inside strings, and are escaped there.
 /// space. Letters that line splitters of some clients take for line ends occur inside strings only, and are escaped there.
 pub(super) fn event(id: Option<EventId>, message: &Outgoing) -> Bytes {
     message.as_text(written(id, message.bytes()))
 }
 
-/// An event that the store kept, as it was sent before.
+/// Writes an event that the store kept, as it was sent before.
 pub(super) fn replayed(id: EventId, event: &StoredEvent, unread: &Arc<Unread>) -> Bytes {
     unread.text(written(Some(id), &event.message))
 }
@@ -53,12 +54,12 @@ fn written(id: Option<EventId>, message: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Where the first of U+0085, U+2028 and U+2029 is.
+/// Returns the offset of the first of U+0085, U+2028 and U+2029.
 fn first_separator(text: &[u8]) -> Option<usize> {
     memchr2_iter(0xc2, 0xe2, text).find(|at| separator(&text[*at..]).is_some())
 }
 
-/// The escape of the separator that `text` begins with, and the length of the separator in bytes.
+/// Returns the escape of the separator that `text` begins with, and the length of the separator in bytes.
 fn separator(text: &[u8]) -> Option<(&'static [u8], usize)> {
     match text {
         [0xc2, 0x85, ..] => Some((br"\u0085", 2)),
@@ -68,7 +69,7 @@ fn separator(text: &[u8]) -> Option<(&'static [u8], usize)> {
     }
 }
 
-/// Appends the JSON text `message` with its separators escaped, the first of which is at `first`.
+/// Appends the JSON text `message` with its separators escaped. The first separator is at `first`.
 #[cold]
 fn escaped(out: &mut Vec<u8>, mut message: &[u8], first: usize) {
     let mut next = Some(first);
@@ -83,7 +84,7 @@ fn escaped(out: &mut Vec<u8>, mut message: &[u8], first: usize) {
     out.extend_from_slice(message);
 }
 
-/// The event that opens a resumable stream: it has an id to resume from, no message (F-11) and so no name (DEC-7).
+/// Writes the event that opens a resumable stream: it has an id to resume from, no message (F-11) and so no name (DEC-7).
 pub(super) fn priming(id: EventId, retry: Duration) -> Bytes {
     let mut out = Vec::with_capacity(64);
     push_id(&mut out, id);
@@ -128,7 +129,7 @@ mod tests {
         );
     }
 
-    // Issue 8: clients split lines at these.
+    // Issue 8: some clients split lines at these characters.
     #[test]
     fn line_separators_are_escaped() {
         for (text, expected) in [
@@ -138,7 +139,7 @@ mod tests {
                 r#"{"a\u2029":"b\u0085\u0085c"}"#,
             ),
             ("\"\u{2028}\n\u{2029}\"", r#""\u2028 \u2029""#),
-            // Their neighbours.
+            // The characters next to them.
             (
                 "\"\u{2027}\u{202a}\u{84}\u{86}\u{e9}\"",
                 "\"\u{2027}\u{202a}\u{84}\u{86}\u{e9}\"",

@@ -1,4 +1,4 @@
-//! The one stream of a session for messages that belong to no request (F-15, F-16): who reads it, and how far it is.
+//! The one stream of a session for messages that belong to no request (F-15, F-16): its reader, and its position.
 
 use std::{
     sync::{
@@ -22,15 +22,15 @@ pub(super) struct Standalone {
     place: Option<(u64, u64)>,
 }
 
-/// Stands for a connection that reads the stream.
+/// Represents a connection that reads the stream.
 #[derive(Debug, Default)]
 pub(super) struct StreamReader {
-    /// Fired when the connection is to end.
+    /// Fired when the connection must end.
     over: Signal,
     replaced: AtomicBool,
 }
 
-/// Why a connection that reads is to end.
+/// Why the connection of a reader must end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Over {
     /// Another connection reads (DEC-3).
@@ -40,7 +40,7 @@ pub(super) enum Over {
 }
 
 impl StreamReader {
-    /// Ready when the connection is to end; else the task of `cx` is woken then.
+    /// Is ready when the connection must end. Otherwise the task of `cx` is woken then.
     pub(super) fn poll_over(&self, cx: &mut Context<'_>) -> Poll<Over> {
         self.over
             .poll_fired(cx)
@@ -52,8 +52,8 @@ impl StreamReader {
 }
 
 impl Standalone {
-    /// Makes a new connection the reader, in place of any other (DEC-3). It takes over the permit of the one before, or one from
-    /// `room`; `None` if there is no room.
+    /// Makes a new connection the reader, in place of any other (DEC-3). It takes over the permit of the connection before, or gets one
+    /// from `room`; `None` if there is no room.
     pub(super) fn take_over(
         &mut self,
         room: impl FnOnce() -> Option<Permit>,
@@ -75,7 +75,7 @@ impl Standalone {
         }
     }
 
-    /// Notes that the connection that `reader` stands for has ended.
+    /// Notes that the connection of `reader` has ended.
     pub(super) fn leave(&mut self, reader: &Arc<StreamReader>) {
         if self
             .reader
@@ -87,12 +87,12 @@ impl Standalone {
         }
     }
 
-    /// The number of the stream, where it was read resumably.
+    /// Returns the number of the stream, if it was read resumably.
     pub(super) fn number(&self) -> Option<u64> {
         self.place.map(|(number, _)| number)
     }
 
-    /// The place of the next event: the number of the stream and the position.
+    /// Returns the place of the next event: the number of the stream and the position.
     pub(super) fn next_place(&mut self) -> (u64, u64) {
         let (number, position) = self.place.unwrap_or_else(|| (new_stream_number(), 0));
         self.place = Some((number, position + 1));

@@ -1,14 +1,14 @@
-//! The answer to a request: it is there, or there is something to wait for.
+//! The answer to a request: it is ready, or a future of it.
 
 use std::pin::Pin;
 
 use super::{message_body::Response, status};
 use crate::gate::Refusal;
 
-/// How far the answer to a request is.
+/// The state of the answer to a request.
 pub(super) enum ResponseState {
     Done(Option<Response>),
-    /// There is something to wait for.
+    /// The answer is not ready yet.
     Waiting(Pin<Box<dyn Future<Output = Response> + Send>>),
 }
 

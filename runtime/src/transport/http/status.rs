@@ -1,4 +1,4 @@
-//! The one place that says which HTTP status a message or a refusal has, and which headers go with a refusal.
+//! Determines the HTTP status of every message and refusal, and the headers of a refusal.
 
 use http::{HeaderValue, StatusCode, header};
 use trueform_schema::{Era, RequestId};
@@ -12,7 +12,7 @@ use crate::{
 /// Seconds after which a client may try again.
 const SOON: HeaderValue = HeaderValue::from_static("1");
 
-/// The status of a response that was not yet begun (A-16, F-32, GAP-6).
+/// Returns the status of a response that was not yet begun (A-16, F-32, GAP-6).
 pub(super) fn of(message: &Outgoing) -> StatusCode {
     let OutKind::Response(outcome, stage) = message.kind() else {
         return StatusCode::OK;
@@ -44,12 +44,12 @@ pub(super) fn of(message: &Outgoing) -> StatusCode {
     }
 }
 
-/// Whether a response has a status of its own, so that it must not be the event of a stream.
+/// Returns whether a response has a status of its own, so that it must not be the event of a stream.
 pub(super) fn is_refusal(message: &Outgoing) -> bool {
     of(message) != StatusCode::OK
 }
 
-/// The response to the request `id`, which the transport turns away. `id` is `None` where the transport does not know it.
+/// Returns the response to the request `id`, which the transport refuses. `id` is `None` if the transport does not know it.
 pub(super) fn refused(refusal: &Refusal, id: Option<&RequestId>) -> Response {
     let error = refusal.error();
     tracing::debug!(
@@ -72,7 +72,7 @@ pub(super) fn refused(refusal: &Refusal, id: Option<&RequestId>) -> Response {
                 HeaderValue::from_static("identity"),
             );
         }
-        // What is left of a body that is not read must not be taken for the next request.
+        // The rest of a body that is not read must not be taken for the next request.
         Refusal::BodyTooLarge(_) | Refusal::BodyBroken | Refusal::BodySlow(_) => {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
@@ -81,7 +81,7 @@ pub(super) fn refused(refusal: &Refusal, id: Option<&RequestId>) -> Response {
     response
 }
 
-/// One message as the body of a response.
+/// Returns one message as the body of a response.
 pub(super) fn json(message: Outgoing) -> Response {
     let status = of(&message);
     tracing::trace!(message = %jsonrpc::WholeMessage(message.bytes()), "sent");
@@ -97,14 +97,14 @@ pub(super) fn json(message: Outgoing) -> Response {
     response
 }
 
-/// Nothing to say: what was sent is taken (F-5).
+/// Returns the response without a body: the message was accepted (F-5).
 pub(super) fn accepted() -> Response {
     let mut response = Response::new(ResponseBody::empty());
     *response.status_mut() = StatusCode::ACCEPTED;
     response
 }
 
-/// A session has ended, as its client asked (F-22).
+/// Returns the response for a session that ended because its client asked for it (F-22).
 pub(super) fn ended() -> Response {
     let mut response = Response::new(ResponseBody::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;

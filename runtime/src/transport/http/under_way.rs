@@ -1,4 +1,4 @@
-//! What is known of the request that a connection is at, and the parts that note it: the body on its way in and out.
+//! The state of the request that a connection serves, and the parts that record it: the bodies of the request and of the response.
 
 use std::{
     pin::Pin,
@@ -14,21 +14,21 @@ use http_body::{Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::Instant;
 
-/// In place of the time since when a head is awaited: none is.
+/// The value in place of a time while the connection does not wait for a head.
 const NO_HEAD: u64 = u64::MAX;
 
-/// How long what is on its way in may still become a request when the server stops.
+/// How long incoming bytes may still become a request when the server stops.
 const LAST_MOMENT: Duration = Duration::from_millis(100);
 
-/// What is known of the request that the connection is at.
+/// The state of the request that the connection serves.
 #[derive(Debug)]
 pub(super) struct ConnectionState {
     opened: Instant,
-    /// Since when the head of a request is awaited, in milliseconds from `opened`; [`NO_HEAD`] while a request is served.
+    /// Since when the connection waits for the head of a request, in milliseconds from `opened`; [`NO_HEAD`] while a request is served.
     head_since: AtomicU64,
-    /// The request is whole and its answer is not.
+    /// The request is complete and its answer is not.
     at_work: AtomicBool,
-    /// The client does not take what is written to it.
+    /// The client does not read what is written to it.
     write_blocked: AtomicBool,
 }
 
@@ -42,12 +42,12 @@ impl ConnectionState {
         }
     }
 
-    /// Notes that the head of a request is there.
+    /// Notes that the head of a request has arrived.
     pub(super) fn begin(&self) {
         self.head_since.store(NO_HEAD, Ordering::Relaxed);
     }
 
-    /// Notes that the response is complete or was given up.
+    /// Notes that the response is complete or was abandoned.
     fn end(&self) {
         self.await_head();
         self.at_work.store(false, Ordering::Relaxed);
@@ -59,7 +59,7 @@ impl ConnectionState {
         self.head_since.store(since, Ordering::Relaxed);
     }
 
-    /// Notes whether something waits to be written. A client need not send a head before it has the answer.
+    /// Notes whether bytes wait to be written. A client need not send a head before it has the answer.
     pub(super) fn note_write(&self, is_blocked: bool) {
         let was_blocked = self.write_blocked.load(Ordering::Relaxed);
         if is_blocked != was_blocked {
@@ -70,14 +70,15 @@ impl ConnectionState {
         }
     }
 
-    /// Since when the head of a request is awaited; `None` while a request is served or an answer waits to be written.
+    /// Returns since when the connection waits for the head of a request; `None` while a request is served or an answer waits to be
+    /// written.
     pub(super) fn awaits_head(&self) -> Option<Instant> {
         let since = self.head_since.load(Ordering::Relaxed);
         let awaited = since != NO_HEAD && !self.write_blocked.load(Ordering::Relaxed);
         awaited.then(|| self.opened + Duration::from_millis(since))
     }
 
-    /// Completes when no request is at work and nothing waits to be written; not before the last moment has passed.
+    /// Completes when no request is served and nothing waits to be written, but not before [`LAST_MOMENT`] has passed.
     pub(super) async fn unused(&self) {
         loop {
             tokio::time::sleep(LAST_MOMENT).await;
@@ -89,7 +90,7 @@ impl ConnectionState {
     }
 }
 
-/// Notes that the whole request is there once all of its body was read.
+/// Notes that the whole request has arrived once all of its body was read.
 pub(super) struct WholeBody(Arc<ConnectionState>);
 
 impl WholeBody {
@@ -131,7 +132,7 @@ impl http_body::Body for Arriving {
     }
 }
 
-/// Notes, when dropped, that the response is complete or was given up.
+/// Notes, when dropped, that the response is complete or was abandoned.
 pub(super) struct AnsweredBody(pub(super) Arc<ConnectionState>);
 
 impl Drop for AnsweredBody {

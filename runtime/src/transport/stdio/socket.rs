@@ -1,6 +1,6 @@
-//! A standard stream that is a socket, as many clients (everything on libuv, for one) hand them to their children.
+//! A standard stream that is a socket. Many clients (for example all that use libuv) give their child processes sockets.
 //!
-//! Asks each call not to block, instead of setting the flag on a file that other processes may share.
+//! Each call asks not to block. The flag of the file is not set, because other processes may share the file.
 
 use std::{
     io,
@@ -12,7 +12,7 @@ use std::{
 use rustix::net::{RecvFlags, SendFlags};
 use tokio::io::{AsyncRead, AsyncWrite, Interest, ReadBuf, unix::AsyncFd};
 
-/// Most bytes read by one call.
+/// Maximum number of bytes read by one call.
 const CHUNK: usize = 16 << 10;
 
 /// One direction, or both, of a connected stream socket.
@@ -31,7 +31,7 @@ impl Socket {
 
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
 const SEND: SendFlags = SendFlags::DONTWAIT.union(SendFlags::NOSIGNAL);
-/// Rust programs ignore the signal that a closed peer would cause.
+/// Rust programs ignore the signal that a closed peer causes.
 #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
 const SEND: SendFlags = SendFlags::DONTWAIT;
 

@@ -1,13 +1,12 @@
-//! Takes the process's standard streams for the protocol and gives everybody else something harmless.
+//! Takes the process's standard streams for the protocol and replaces them by harmless ones for all other code.
 //!
-//! On Unix the real standard output is duplicated and file descriptor 1 pointed at standard error, so that whatever a
-//! tool, a dependency or a child process prints cannot get between two messages (E-2); standard input is duplicated and
-//! file descriptor 0 pointed at `/dev/null`, so that a child process cannot read the client's messages. Elsewhere the
-//! standard handles are used as they are.
+//! On Unix, the real standard output is duplicated, and file descriptor 1 is redirected to standard error. So output that a tool, a
+//! dependency or a child process prints cannot get between two messages (E-2). Standard input is duplicated, and file descriptor 0 is
+//! redirected to `/dev/null`, so that a child process cannot read the client's messages. On other systems, the standard handles are used as
+//! they are.
 //!
-//! Pipes and sockets are read and written on the runtime's reactor. Their non-blocking flag belongs to the open file,
-//! which other processes may share, so it is not touched: a pipe is opened anew, a socket is asked call by call not to
-//! block. Everything else gets a thread.
+//! Pipes and sockets are read and written on the runtime's reactor. Their non-blocking flag belongs to the open file, which other processes
+//! may share, so it is not changed: a pipe is opened again, and each call on a socket asks not to block. All other files get a thread.
 
 use std::io;
 
@@ -16,7 +15,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 pub(super) type StdinReader = Box<dyn AsyncRead + Send + Unpin>;
 pub(super) type Writer = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// The streams of the protocol, and what undoes the taking when dropped.
+/// The streams of the protocol, and the guard that restores the standard streams when dropped.
 pub(super) struct StdioStreams {
     pub(super) reader: StdinReader,
     pub(super) writer: Writer,
@@ -47,14 +46,14 @@ mod platform {
         StdinReader, StdioStreams, Writer,
     };
 
-    /// Puts file descriptors 0 and 1 back when dropped.
+    /// Restores file descriptors 0 and 1 when dropped.
     pub(in super::super) struct Diversion {
         stdin: OwnedFd,
         stdout: OwnedFd,
     }
 
     pub(super) fn take() -> io::Result<StdioStreams> {
-        // What was printed before must not be printed to standard error.
+        // Output that was printed before must not go to standard error.
         io::stdout().flush()?;
         let diversion = Diversion {
             stdin: duplicate(io::stdin())?,
@@ -71,7 +70,7 @@ mod platform {
         })
     }
 
-    /// A duplicate that child processes do not inherit, out of the way of the standard streams.
+    /// Returns a duplicate that child processes do not inherit, with a number above those of the standard streams.
     fn duplicate(fd: impl AsFd) -> io::Result<OwnedFd> {
         Ok(rustix::io::fcntl_dupfd_cloexec(fd, 3)?)
     }
@@ -116,7 +115,7 @@ mod platform {
 
     impl Drop for Diversion {
         fn drop(&mut self) {
-            // Nothing can be done about a failure: the streams then stay diverted, which is safe.
+            // A failure cannot be handled: the streams then stay redirected, which is safe.
             let _ = io::stdout().flush();
             let _ = rustix::stdio::dup2_stdin(&self.stdin);
             let _ = rustix::stdio::dup2_stdout(&self.stdout);
@@ -133,7 +132,7 @@ mod platform {
         StdioStreams,
     };
 
-    /// Nothing is diverted here.
+    /// Nothing is redirected on this system.
     pub(in super::super) struct Diversion;
 
     pub(super) fn take() -> io::Result<StdioStreams> {

@@ -1,8 +1,8 @@
-//! Threads that read and write where the operating system cannot tell us when it would not block: files, terminals,
-//! and every standard stream on platforms without pipes or sockets on a reactor.
+//! Threads that read and write streams for which the operating system cannot report when they would not block: files, terminals, and every
+//! standard stream on platforms without pipes or sockets on a reactor.
 //!
-//! Whole chunks cross over, so the price of a thread is paid per chunk and not per message. The threads are not the
-//! runtime's: one that sits in a read that never returns does not hold up the shutdown.
+//! Chunks are passed between threads, so the cost of a thread arises per chunk and not per message. The threads do not belong to the
+//! runtime: a thread in a read that never returns does not delay the shutdown.
 
 use std::{
     io::{self, Read, Write},
@@ -19,7 +19,7 @@ use tokio::{
 /// Largest chunk a thread reads or is given, in bytes.
 const CHUNK: usize = 64 << 10;
 
-/// Bytes that a thread of its own reads.
+/// Bytes that a thread reads.
 #[derive(Debug)]
 pub(super) struct ThreadReader {
     chunks: mpsc::Receiver<io::Result<Vec<u8>>>,
@@ -83,12 +83,12 @@ impl AsyncRead for ThreadReader {
     }
 }
 
-/// Bytes that a thread of its own writes, one chunk at a time.
+/// Bytes that a thread writes, one chunk at a time.
 #[derive(Debug)]
 pub(super) struct ThreadWriter {
     chunks: mpsc::Sender<Vec<u8>>,
     written: mpsc::Receiver<io::Result<()>>,
-    /// A chunk is with the thread and its outcome not yet known.
+    /// The thread has a chunk, and its outcome is not yet known.
     busy: bool,
 }
 
@@ -133,7 +133,7 @@ impl AsyncWrite for ThreadWriter {
     ) -> Poll<io::Result<usize>> {
         ready!(self.poll_idle(cx))?;
         let count = bytes.len().min(CHUNK);
-        // The thread takes a chunk only when the one before is done, so the channel has room.
+        // The thread gets a chunk only when the chunk before is done, so the channel has room.
         match self.chunks.try_send(bytes[..count].to_vec()) {
             Ok(()) => {
                 self.busy = true;

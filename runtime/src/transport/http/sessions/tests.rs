@@ -1,4 +1,4 @@
-//! Who keeps a session, and who loses it.
+//! Which sessions are kept, and which are ended.
 
 use trueform_schema::{Implementation, Revision};
 
@@ -83,7 +83,7 @@ fn idle_sessions_end_and_busy_ones_do_not() {
     assert_eq!(sessions.count.load(Ordering::Relaxed), 0);
 }
 
-/// A session in the part of the table that `key` is in.
+/// Creates a session in the part of the table that contains `key`.
 fn beside(key: u128) -> (Box<str>, Arc<Session>) {
     std::iter::repeat_with(|| session(None))
         .find(|(id, _)| super::key(id).is_some_and(|other| index(other) == index(key)))
@@ -165,7 +165,7 @@ fn a_full_table_lets_an_idle_one_go_and_keeps_the_busy() {
     assert_eq!(sessions.count.load(Ordering::Relaxed), 0);
 }
 
-// Issue 8: somebody who opens sessions without end ends nobody's that is in use, and no more than 10 s of his own.
+// Issue 8: a client that opens sessions without end ends no session of others that is in use; its own sessions live 10 s at least.
 #[tokio::test(start_paused = true)]
 async fn newcomers_end_only_sessions_without_a_second_message() {
     let sessions = Sessions::new(2, usize::MAX, Duration::from_secs(3600), None);
@@ -213,7 +213,7 @@ async fn newcomers_end_only_sessions_without_a_second_message() {
     );
 }
 
-// Issue 8: all sessions together keep no more than the setting says.
+// Issue 8: all sessions together keep no more bytes than the setting permits.
 #[tokio::test(start_paused = true)]
 async fn bounded_in_bytes() {
     let facts = |name: &str| PeerFacts {
@@ -255,7 +255,7 @@ async fn bounded_in_bytes() {
     assert_eq!(sessions.bytes.load(Ordering::Relaxed), 0);
 }
 
-// Design §8: at most 4 KiB an idle session, most of which is what the client said of itself.
+// Design §8: an idle session keeps at most 4 KiB, most of which is data that the client stated about itself.
 #[test]
 fn sessions_are_small() {
     let state = size_of::<SessionEntry>() + size_of::<Session>();
@@ -264,7 +264,7 @@ fn sessions_are_small() {
     assert!(whole <= 4096, "{whole}");
 }
 
-// Issue 8: a full table is looked through again when a session in it may make room, not later and not before.
+// Issue 8: a full table is searched again when a session in it may be ended for another, neither later nor earlier.
 #[test]
 fn a_full_table_is_looked_through_in_time() {
     let second = Duration::from_secs(1);
