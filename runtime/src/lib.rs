@@ -77,7 +77,7 @@ mod error;
 mod exchange;
 mod feature;
 mod gate;
-// For readers only. Its snippets need these features, so without them they are not tested.
+// For readers only. Its snippets need these features, and are not tested without them.
 #[cfg(any(
     all(doc, not(doctest)),
     all(
@@ -170,7 +170,7 @@ pub use self::client_log::{ClientEvent, ClientLog, MAX_CLIENT_EVENT, REDACTED_FI
 #[doc(inline)]
 pub use self::transport::http::HttpConfig;
 
-/// The examples of the README, as doctests; two of them are about these features.
+/// The examples of the README, as doctests. Two of them use these features.
 #[cfg(all(doctest, feature = "client-process", feature = "http"))]
 #[doc = include_str!("../../README.md")]
 struct Readme;

@@ -30,7 +30,7 @@ pub const REDACTED_FIELDS: [&str; 9] = [
 
 const REDACTED: &str = "[redacted]";
 
-/// The target and the fields of `event`. An event of the `log` crate has its target in a field.
+/// Returns the target and the fields of `event`. An event of the `log` crate has its target in a field.
 pub(super) fn read(event: &Event<'_>) -> (String, Map<String, Value>) {
     let mut fields = Fields {
         data: Map::new(),
@@ -87,10 +87,10 @@ impl Write for Bounded<'_> {
 }
 
 impl Fields {
-    /// Adds the field, whose value `value` makes, if there is room for it.
+    /// Adds the field, with the value that `value` makes, if there is room for it.
     fn add(&mut self, field: &Field, value: impl FnOnce(&mut Self) -> Value) {
         let name = field.name();
-        // What the `log` crate says of itself.
+        // Metadata that the `log` crate adds.
         if name.starts_with("log.") {
             return;
         }
@@ -106,7 +106,7 @@ impl Fields {
         self.data.insert(name.to_owned(), value);
     }
 
-    /// Adds a number or a flag, which takes as many bytes as its text may have.
+    /// Adds a number or a flag. It takes as many bytes as its text may have.
     fn add_short(&mut self, field: &Field, value: impl Into<Value>) {
         self.left = self.left.saturating_sub(24);
         self.add(field, |_| value.into());
@@ -118,14 +118,14 @@ impl Fields {
             left: &mut self.left,
             is_cut: &mut self.is_cut,
         };
-        // What does not fit is cut.
+        // Text that does not fit is cut.
         let _ = bounded.write_fmt(text);
         bounded.text.into()
     }
 }
 
 fn is_secret(name: &str) -> bool {
-    /// The letters and digits that `name` is made of.
+    /// Returns the letters and digits of `name`.
     fn bare(name: &str) -> String {
         let letters = name.chars().filter(|one| !matches!(one, '_' | '-' | '.'));
         letters.map(|one| one.to_ascii_lowercase()).collect()
@@ -163,7 +163,7 @@ impl Visit for Fields {
                 left: &mut { MAX_CLIENT_EVENT },
                 is_cut: &mut self.is_target_cut,
             };
-            // What does not fit is cut.
+            // Text that does not fit is cut.
             let _ = target.write_str(value);
             self.target = Some(target.text);
         }

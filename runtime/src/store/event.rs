@@ -1,4 +1,4 @@
-//! Events of resumable streams: their ids, and the trait of what keeps them.
+//! Events of resumable streams: their ids, and the trait of the store that keeps them.
 
 use std::{error::Error, fmt, str::FromStr};
 
@@ -6,10 +6,10 @@ use bytes::Bytes;
 
 use super::{StoreError, StoreFuture};
 
-/// The place of one event: which stream, and where in it.
+/// The place of one event: its stream, and its position in the stream.
 ///
-/// On the wire it is the stream in hexadecimal, a dash and the position: `5f2c000000000001-3`. Stream numbers are
-/// unique over all sessions of a server, so an id says which stream it belongs to.
+/// On the wire it is the number of the stream in hexadecimal, a dash and the position: `5f2c000000000001-3`. Stream numbers are unique over
+/// all sessions of a server, so an id identifies its stream.
 ///
 /// ```
 /// use trueform::store::EventId;
@@ -65,7 +65,7 @@ impl fmt::Display for InvalidEventId {
 
 impl Error for InvalidEventId {}
 
-/// One event that was kept.
+/// One event that is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredEvent {
     /// Its position in the stream.
@@ -74,7 +74,7 @@ pub struct StoredEvent {
     pub message: Bytes,
 }
 
-/// What followed an event of one stream.
+/// The events that followed an event of one stream.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Replay {
@@ -84,11 +84,10 @@ pub struct Replay {
     pub ended: bool,
 }
 
-/// Keeps the events of resumable streams for a while, so that a client that lost its connection can ask for what it
-/// missed.
+/// Keeps the events of resumable streams for a while, so that a client that lost its connection can get the events that it missed.
 ///
-/// Implementations are bounded: old events may be dropped at any time, and [`EventStore::replay`] then says that the
-/// stream cannot be resumed from there. Events of one stream are appended in order by one writer.
+/// Implementations are bounded: they may drop old events at any time. [`EventStore::replay`] then returns that the stream cannot be resumed
+/// from there. One writer appends the events of one stream in order.
 pub trait EventStore: fmt::Debug + Send + Sync + 'static {
     /// Keeps `message` as the event `id` of `session`.
     fn append<'a>(
@@ -98,10 +97,10 @@ pub trait EventStore: fmt::Debug + Send + Sync + 'static {
         message: Bytes,
     ) -> StoreFuture<'a, Result<(), StoreError>>;
 
-    /// Notes that nothing follows in `stream`.
+    /// Notes that no event follows in `stream`.
     fn end<'a>(&'a self, session: &'a str, stream: u64) -> StoreFuture<'a, Result<(), StoreError>>;
 
-    /// What followed `after`, in that stream of that session and in no other.
+    /// Returns the events after `after`, in that stream of that session and in no other.
     ///
     /// `None` if `session` has no such stream or event, or if an event that followed was dropped.
     // F-18
@@ -141,7 +140,7 @@ mod tests {
             "0000000000000abg-1",
         ] {
             let parsed = text.parse::<EventId>();
-            // An empty position is all digits, and refused by the integer parser.
+            // An empty position contains only digits; the integer parser refuses it.
             assert_eq!(parsed, Err(InvalidEventId), "{text}");
         }
     }

@@ -30,8 +30,8 @@ const SHARDS: usize = 16;
 
 /// An [`EventStore`] in memory. Old events make room for new ones.
 ///
-/// The bound on all sessions is kept for each of 16 parts, so that a part may refuse a little early; whatever session
-/// holds most of a full part gives up its oldest events.
+/// The limit on all sessions is divided among 16 parts, so a part may reach its limit a little early. When a part is full, the session that
+/// holds most bytes in it loses its oldest events.
 ///
 /// ```
 /// use trueform::store::MemoryEventStore;
@@ -54,7 +54,7 @@ struct Shard {
     bytes: usize,
 }
 
-/// What is kept of one session.
+/// What is kept for one session.
 #[derive(Debug, Default)]
 struct Kept {
     events: VecDeque<(EventId, Bytes)>,
@@ -77,7 +77,7 @@ impl Default for MemoryEventStore {
 }
 
 impl MemoryEventStore {
-    /// A store with the default bounds.
+    /// Creates a store with the default bounds.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -128,7 +128,7 @@ impl MemoryEventStore {
         self
     }
 
-    /// Bytes kept now.
+    /// Returns the number of bytes that are kept.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.shards.iter().map(|shard| lock(shard).bytes).sum()
@@ -155,13 +155,13 @@ impl MemoryEventStore {
 }
 
 fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
-    // The data is only counters and queues, whole between any two statements that could panic.
+    // The data consists of counters and queues, and is consistent between any two statements that could panic.
     shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Shard {
-    /// Drops the oldest event of the session that holds most bytes, and the session if that was all it had. Whether
-    /// there was one.
+    /// Drops the oldest event of the session that holds most bytes, and the session if it has no other event. Returns whether there was
+    /// one.
     fn trim_largest(&mut self) -> bool {
         let Some((id, largest)) = self.sessions.iter_mut().max_by_key(|(_, kept)| kept.bytes)
         else {
@@ -214,7 +214,7 @@ impl Kept {
         }
     }
 
-    /// Drops the oldest event; gives the bytes that it held, 0 if there was none.
+    /// Drops the oldest event. Returns the bytes that it held, 0 if there was none.
     fn drop_oldest(&mut self) -> usize {
         match self.events.pop_front() {
             Some((_, message)) => {
@@ -243,7 +243,7 @@ impl Kept {
                 message: message.clone(),
             })
             .collect();
-        // Positions count up by one: as many events as positions means that none was dropped.
+        // Positions increase by one: if there are as many events as positions, none was dropped.
         if events.len() as u64 != stream.next - after.position - 1 {
             return None;
         }
@@ -327,7 +327,7 @@ mod tests {
 
     #[test]
     fn replays_one_stream_of_one_session() {
-        // F-18: never another stream's events.
+        // F-18: never returns events of another stream.
         let store = MemoryEventStore::new();
         append(&store, "a", id(1, 0), "");
         append(&store, "a", id(2, 0), "other");
@@ -463,7 +463,7 @@ mod tests {
         }
         let sessions = |shard: &Mutex<Shard>| lock(shard).sessions.len();
         let sessions: usize = store.shards.iter().map(sessions).sum();
-        // Those that hold nothing any more are gone; `b` never held anything.
+        // Sessions that hold nothing any more are removed; `b` never held anything.
         let room = DEFAULT_TOTAL_BYTES / DEFAULT_SESSION_BYTES;
         assert!(sessions <= room + 1, "{sessions}");
         let kept = store.bytes();

@@ -1,4 +1,4 @@
-//! Session records kept in memory, for several servers in one process and for tests of what shares sessions.
+//! Session records kept in memory, for several servers in one process and for tests of code that shares sessions.
 
 use std::{
     collections::HashMap,
@@ -19,10 +19,10 @@ pub const DEFAULT_RECORD_LIFE: Duration = Duration::from_secs(30 * 60);
 /// Locks that records are spread over.
 const SHARDS: usize = 16;
 
-/// A [`SessionStore`] in memory. When it is full the longest untouched record makes room.
+/// A [`SessionStore`] in memory. When it is full, the record that was untouched for longest is removed.
 ///
-/// One server needs none: it keeps its own sessions anyway. Give one store to several servers of a process, and a
-/// session that one of them opened is served by all:
+/// A single server needs no store: it keeps its own sessions. If several servers of a process have the same store, all of them serve a
+/// session that one of them opened:
 ///
 /// ```
 /// use std::sync::Arc;
@@ -60,7 +60,7 @@ impl fmt::Debug for MemorySessionStore {
 }
 
 impl MemorySessionStore {
-    /// A store with the default bounds.
+    /// Creates a store with the default bounds.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -221,7 +221,7 @@ mod tests {
         assert!(kept <= 16, "{kept}");
     }
 
-    /// `count` ids that share a part of `store`.
+    /// Returns `count` ids that share a part of `store`.
     fn ids(store: &MemorySessionStore, count: usize) -> Vec<String> {
         let part = |id: &str| store.hasher.hash_one(id) as usize % SHARDS;
         (0..)
@@ -249,7 +249,7 @@ mod tests {
         assert!(now(store.touch(&ids[0])));
         now(store.save(&ids[3], record("x")));
         assert_eq!(are_kept(), [true, false, false, true, false]);
-        // What is saved again was touched.
+        // Saving a record again touches it.
         now(store.save(&ids[0], record("y")));
         now(store.save(&ids[4], record("x")));
         assert_eq!(are_kept(), [true, false, false, false, true]);

@@ -18,12 +18,12 @@ pub const DEFAULT_MAX_TASKS: usize = 10_000;
 /// Bytes of the tasks that are kept, unless set otherwise: 64 MiB.
 pub const DEFAULT_TASK_BYTES: usize = 64 << 20;
 
-/// What a task takes beside its texts, in bytes, about.
+/// Approximate size of a task beside its texts, in bytes.
 const OVERHEAD: usize = 512;
 
-/// A [`TaskStore`] in memory, which every server has unless another one is set.
+/// A [`TaskStore`] in memory. Every server has one unless another store is set.
 ///
-/// When it is full, tasks that have ended make room, first those that expire first. If none has, no task is created.
+/// When it is full, tasks that have ended are removed, first those that expire first. If none has ended, no task is created.
 ///
 /// ```
 /// use trueform::{prelude::*, store::MemoryTaskStore, task::TaskSettings};
@@ -53,7 +53,7 @@ struct Entry {
     expires: Instant,
 }
 
-/// Too far away to matter; an instant that no clock reaches cannot be written.
+/// Stands for an expiry that the clock cannot represent. It is too far away to matter.
 const FAR: Duration = Duration::from_secs(30 * 365 * 24 * 3600);
 
 fn bytes_of(record: &TaskRecord) -> usize {
@@ -88,7 +88,7 @@ impl Kept {
         }
     }
 
-    /// Makes room for `bytes` and for `tasks` more. `false` if what may go is not enough; then nothing was dropped.
+    /// Makes room for `bytes` and for `tasks` more. Returns `false` if removing all ended tasks is not enough; then nothing was removed.
     fn make_room(&mut self, tasks: usize, bytes: usize, of: &MemoryTaskStore, but: &str) -> bool {
         let mut missing_tasks = (self.tasks.len() + tasks).saturating_sub(of.max_tasks);
         let mut missing_bytes = (self.bytes + bytes).saturating_sub(of.max_bytes);
@@ -130,7 +130,7 @@ impl fmt::Debug for MemoryTaskStore {
 }
 
 impl MemoryTaskStore {
-    /// A store with the default bounds.
+    /// Creates a store with the default bounds.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -167,9 +167,9 @@ impl MemoryTaskStore {
         self
     }
 
-    /// What is kept, without what has expired.
+    /// Returns the tasks that are kept, without those that have expired.
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        // Nothing that can panic leaves the tables in disorder.
+        // The tables stay consistent, because no code that runs under the lock can panic halfway.
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.drop_expired();
         kept
@@ -221,7 +221,7 @@ impl TaskStore for MemoryTaskStore {
         }
         kept.bytes = kept.bytes - before + after;
         if let Some(entry) = kept.tasks.get_mut(&record.id) {
-            // Who it belongs to and how long it is kept are settled at its creation.
+            // The owner and the life of a task are fixed at its creation.
             entry.record.state = record.state;
             entry.record.version = record.version;
             entry.record.has_ended = record.has_ended;
@@ -269,7 +269,7 @@ mod tests {
         }
     }
 
-    /// A record of `owner` with a state of `bytes` bytes.
+    /// Returns a record of `owner` with a state of `bytes` bytes.
     fn record(id: &str, owner: Option<&str>, bytes: usize) -> TaskRecord {
         let created = SystemTime::UNIX_EPOCH + Duration::from_secs(id.len() as u64);
         TaskRecord::new(id, created, LIFE, "x".repeat(bytes)).with_owner(owner.map(Into::into))
@@ -279,7 +279,7 @@ mod tests {
         now(store.load(id)).expect("memory does not fail")
     }
 
-    // W-5: of two ends one counts, and a state that comes late does not replace a newer one.
+    // W-5: of two ends only one counts, and a state that comes late does not replace a newer one.
     #[test]
     fn an_end_is_final() {
         let store = MemoryTaskStore::new();
@@ -375,11 +375,11 @@ mod tests {
         let large = |record: &TaskRecord, bytes| record.clone().changed("x".repeat(bytes), true);
         assert!(now(store.update(large(&b, 51))).is_err());
         assert_eq!(now(store.update(large(&b, 50))), Ok(true));
-        // What has ended makes room for the end of another one.
+        // A task that has ended is removed to make room for the end of another one.
         assert_eq!(now(store.update(large(&a, 100))), Ok(true));
         assert_eq!(loaded(&store, "b"), None);
         assert_eq!(store.kept().bytes, empty + 100);
-        // Its own record does not make room for itself.
+        // A task's own record is not removed to make room for the task.
         let alone = MemoryTaskStore::new().max_bytes(empty + 10);
         assert_eq!(now(alone.create(b.clone())), Ok(true));
         assert!(now(alone.update(large(&b, 11))).is_err());

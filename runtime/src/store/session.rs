@@ -1,4 +1,4 @@
-//! Sessions that more than one process serves: what is known of one, and the trait of what keeps it.
+//! Sessions that more than one process serves: the record of a session, and the trait of the store that keeps it.
 
 use std::fmt;
 
@@ -11,8 +11,7 @@ use super::{StoreError, StoreFuture};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SessionRecord {
-    /// Whom the session belongs to: the name of the principal that opened it, if there was one. A session is served to
-    /// nobody else.
+    /// The name of the principal that opened the session, if there was one. The session is served to no other principal.
     // Y-1
     pub principal: Option<Box<str>>,
     /// The negotiated state.
@@ -20,7 +19,7 @@ pub struct SessionRecord {
 }
 
 impl SessionRecord {
-    /// A record of a session without a principal.
+    /// Creates a record of a session without a principal.
     #[must_use]
     pub fn new(state: impl Into<Bytes>) -> Self {
         Self {
@@ -29,7 +28,7 @@ impl SessionRecord {
         }
     }
 
-    /// Sets whom the session belongs to. A second call replaces the first.
+    /// Sets the principal that the session belongs to. A second call replaces the first.
     ///
     /// ```
     /// use trueform::store::SessionRecord;
@@ -46,11 +45,10 @@ impl SessionRecord {
 
 /// Sessions that several processes serve: any of them answers a request of any session.
 ///
-/// A process keeps the sessions that it has met in its own memory, loads one that it has not met, and touches one at
-/// each of its requests. Records expire when they were not touched for a time that the store sets.
+/// A process keeps the sessions that it knows in its own memory. It loads a session that it does not know, and touches a session at each of
+/// its requests. Records expire when they were not touched for a time that the store sets.
 ///
-/// Ids are the values of `Mcp-Session-Id`. They are unguessable, and still no proof of identity: the principal is
-/// compared by the caller.
+/// Ids are the values of `Mcp-Session-Id`. They are unguessable, but they do not prove an identity: the caller compares the principal.
 pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
     /// Keeps `record` as the session `id`, in place of any earlier record.
     fn save<'a>(
@@ -59,15 +57,15 @@ pub trait SessionStore: fmt::Debug + Send + Sync + 'static {
         record: SessionRecord,
     ) -> StoreFuture<'a, Result<(), StoreError>>;
 
-    /// The session `id`, unless it is unknown, ended or expired.
+    /// Returns the session `id`, unless it is unknown, ended or expired.
     fn load<'a>(
         &'a self,
         id: &'a str,
     ) -> StoreFuture<'a, Result<Option<SessionRecord>, StoreError>>;
 
-    /// Puts the expiry of `id` off. Whether it is still open.
+    /// Postpones the expiry of `id`. Returns whether the session is still open.
     fn touch<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Result<bool, StoreError>>;
 
-    /// Ends the session `id`. Whether there was one.
+    /// Ends the session `id`. Returns whether there was one.
     fn remove<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Result<bool, StoreError>>;
 }

@@ -1,4 +1,4 @@
-//! Tasks that outlive the request that made them: what is known of one, and the trait of what keeps it.
+//! Tasks that outlive the request that created them: the record of a task, and the trait of the store that keeps it.
 
 use std::{
     fmt,
@@ -13,25 +13,25 @@ use super::{StoreError, StoreFuture};
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TaskRecord {
-    /// The id that clients name, unguessable and unique.
+    /// The id by which clients refer to it, unguessable and unique.
     pub id: Arc<str>,
-    /// Among whose tasks it is listed. `None` for callers that cannot be distinguished: such a task is not listed.
+    /// The owner whose list of tasks contains it. `None` for callers that cannot be distinguished: such a task is not listed.
     // W-10
     pub owner: Option<Box<str>>,
     /// When it was created.
     pub created: SystemTime,
-    /// How long it is kept, counted from then.
+    /// How long it is kept, from its creation on.
     pub life: Duration,
     /// Counts its changes. A later state has a higher number.
     pub version: u64,
     /// Whether the task has ended: then it does not change any more.
     pub has_ended: bool,
-    /// JSON text.
+    /// The state, as JSON text.
     pub state: Arc<str>,
 }
 
 impl TaskRecord {
-    /// A record of version 0 of a task that has not ended and has no owner.
+    /// Creates a record of version 0 of a task that has not ended and has no owner.
     #[must_use]
     pub fn new(
         id: impl Into<Arc<str>>,
@@ -50,7 +50,7 @@ impl TaskRecord {
         }
     }
 
-    /// Sets among whose tasks it is listed. A second call replaces the first, as for the other members here.
+    /// Sets the owner whose list contains it. A second call replaces the first, as for the other setters here.
     ///
     /// ```
     /// use std::time::{Duration, SystemTime};
@@ -65,7 +65,7 @@ impl TaskRecord {
         self
     }
 
-    /// Sets the state, and whether the task has ended. The version is the next one.
+    /// Sets the state, and whether the task has ended. The version increases by one.
     ///
     /// ```
     /// use std::time::{Duration, SystemTime};
@@ -86,34 +86,34 @@ impl TaskRecord {
 
 /// Keeps tasks and their results until they expire.
 ///
-/// The process that runs a task writes its states; any process with the same store answers for it. A task that another process
-/// cancels ends in the store at once; the process that runs it looks into the store in each
-/// [poll interval](crate::task::TaskSettings::poll_interval), and gives it up then. Input that a task waits for has to reach the process
-/// that runs it.
+/// The process that runs a task writes its states. Any process with the same store answers requests about it. If another process cancels a
+/// task, the task ends in the store at once. The process that runs it checks the store in each
+/// [poll interval](crate::task::TaskSettings::poll_interval), and then stops it. Input that a task waits for must reach the process that
+/// runs it.
 ///
 /// A record expires when its [`life`](TaskRecord::life) is over, whether its task has ended or not.
 pub trait TaskStore: fmt::Debug + Send + Sync + 'static {
     /// Keeps `record`, a new task. Returns `false` if there is no room for one more.
     fn create(&self, record: TaskRecord) -> StoreFuture<'_, Result<bool, StoreError>>;
 
-    /// Keeps `record` in place of the earlier one. Returns `false` if nothing was replaced: the task is unknown or expired, it has
-    /// ended, or its version is not lower. The look and the change are one step, so that of two ends only one counts.
+    /// Keeps `record` in place of the earlier one. Returns `false` if nothing was replaced: the task is unknown or expired, it has ended,
+    /// or its version is not lower. The check and the change are one step, so that of two ends only one counts.
     ///
-    /// An error if there is no room for the state.
+    /// Fails if there is no room for the state.
     // W-5
     fn update(&self, record: TaskRecord) -> StoreFuture<'_, Result<bool, StoreError>>;
 
-    /// Whether other processes may change what it keeps. Where none does, the tasks that run here are not looked up again and again.
-    /// Default: `true`.
+    /// Returns whether other processes may change the tasks. If not, the server does not check the store again and again for the tasks that
+    /// it runs. Default: `true`.
     fn is_shared(&self) -> bool {
         true
     }
 
-    /// The task `id`, unless it is unknown or expired.
+    /// Returns the task `id`, unless it is unknown or expired.
     fn load<'a>(&'a self, id: &'a str) -> StoreFuture<'a, Result<Option<TaskRecord>, StoreError>>;
 
-    /// At most `most` tasks of `owner`, in the order of their creation and, of those created at the same time, of their ids; only
-    /// those that come after the time and the id in `after`.
+    /// Returns at most `most` tasks of `owner`, ordered by their creation and, if created at the same time, by their ids. Contains only
+    /// tasks after the time and the id in `after`.
     fn list<'a>(
         &'a self,
         owner: &'a str,

@@ -16,10 +16,10 @@ const MAX_BAGGAGE_MEMBERS: usize = 180;
 /// The trace that a request belongs to, as the client named it in `_meta`: the formats of
 /// [W3C Trace Context](https://www.w3.org/TR/trace-context/) and [W3C Baggage](https://www.w3.org/TR/baggage/).
 ///
-/// The span `mcp_request` of the request has the fields `trace_id` and `parent_id` then. A client may write what it likes here: it
-/// links logs, and says nothing about who calls.
+/// The span `mcp_request` of the request then has the fields `trace_id` and `parent_id`. A client may write any value here: the trace links
+/// logs, and does not identify the caller.
 ///
-/// To go on with the trace in OpenTelemetry, give [`entries`](Self::entries) to its propagator where the request is served, such as in
+/// To continue the trace in OpenTelemetry, pass [`entries`](Self::entries) to its propagator where the request is served, such as in
 /// [`CallLayer::begin`](crate::layer::CallLayer::begin), which runs within that span:
 ///
 /// ```text
@@ -33,14 +33,14 @@ const MAX_BAGGAGE_MEMBERS: usize = 180;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceContext {
-    /// Checked; its parts have fixed places.
+    /// Valid; its parts have fixed positions.
     parent: String,
     state: Option<String>,
     baggage: Option<String>,
 }
 
 impl TraceContext {
-    /// What `meta` says. `None` without a valid `traceparent`; the others are left out where they are not valid.
+    /// Reads the trace in `meta`. `None` without a valid `traceparent`. The other members are left out if they are not valid.
     pub(crate) fn of(meta: &Extras) -> Option<Self> {
         let text = |key| {
             meta.get(key)
@@ -54,50 +54,51 @@ impl TraceContext {
         })
     }
 
-    /// The id of the trace: 32 hexadecimal digits in lower case.
+    /// Returns the id of the trace: 32 hexadecimal digits in lower case.
     #[must_use]
     pub fn trace_id(&self) -> &str {
         &self.parent[3..35]
     }
 
-    /// The id of the caller's span: 16 hexadecimal digits in lower case.
+    /// Returns the id of the caller's span: 16 hexadecimal digits in lower case.
     #[must_use]
     pub fn parent_id(&self) -> &str {
         &self.parent[36..52]
     }
 
-    /// The flags; bit 0 says that the caller samples the trace.
+    /// Returns the flags. Bit 0 says that the caller samples the trace.
     #[must_use]
     pub fn trace_flags(&self) -> u8 {
         u8::from_str_radix(&self.parent[53..55], 16).unwrap_or_default()
     }
 
-    /// Whether the caller samples the trace.
+    /// Returns whether the caller samples the trace.
     #[must_use]
     pub fn is_sampled(&self) -> bool {
         self.trace_flags() & 1 == 1
     }
 
-    /// The `traceparent` as it came.
+    /// Returns the `traceparent` as the client sent it.
     #[must_use]
     pub fn traceparent(&self) -> &str {
         &self.parent
     }
 
-    /// The `tracestate` as it came, if it is valid.
+    /// Returns the `tracestate` as the client sent it, if it is valid.
     #[must_use]
     pub fn tracestate(&self) -> Option<&str> {
         self.state.as_deref()
     }
 
-    /// The `baggage` as it came, if it is valid. Without a `traceparent`, [`Context::meta`](crate::Context::meta) has it.
+    /// Returns the `baggage` as the client sent it, if it is valid. Without a `traceparent`, it is in
+    /// [`Context::meta`](crate::Context::meta).
     #[must_use]
     pub fn baggage(&self) -> Option<&str> {
         self.baggage.as_deref()
     }
 
-    /// The valid ones of `traceparent`, `tracestate` and `baggage` with their values, as propagators and requests to other servers need
-    /// them.
+    /// Returns the valid ones of `traceparent`, `tracestate` and `baggage` with their values, as propagators and requests to other servers
+    /// need them.
     pub fn entries(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let state = self.tracestate().map(|value| ("tracestate", value));
         let baggage = self.baggage().map(|value| ("baggage", value));
@@ -116,7 +117,7 @@ fn is_zero(text: &[u8]) -> bool {
     text.iter().all(|byte| *byte == b'0')
 }
 
-/// W3C Trace Context, section 3.2: version, trace id, parent id, flags. Later versions may go on after them.
+/// Checks a `traceparent` by W3C Trace Context, section 3.2: version, trace id, parent id, flags. Later versions may have more after them.
 fn is_parent(text: &str) -> bool {
     let bytes = text.as_bytes();
     if !(55..=MAX_PARENT).contains(&bytes.len()) {
@@ -137,7 +138,7 @@ fn is_parent(text: &str) -> bool {
         && !is_zero(parts[2])
 }
 
-/// W3C Trace Context, section 3.3.
+/// Checks a `tracestate` by W3C Trace Context, section 3.3.
 fn is_state(text: &str) -> bool {
     let is_key = |key: &str| {
         let begins = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
@@ -159,7 +160,7 @@ fn is_state(text: &str) -> bool {
     are_members && !keys.is_empty()
 }
 
-/// W3C Baggage, section 3.
+/// Checks a `baggage` by W3C Baggage, section 3.
 fn is_baggage(text: &str) -> bool {
     let is_octet =
         |byte: u8| matches!(byte, b'!'..=b'~') && !matches!(byte, b'"' | b',' | b';' | b'\\');
@@ -182,7 +183,7 @@ fn trimmed(text: &str) -> &str {
     text.trim_matches([' ', '\t'])
 }
 
-/// RFC 9110, section 5.6.2.
+/// Checks a token by RFC 9110, section 5.6.2.
 fn is_token(text: &str) -> bool {
     let is_tchar = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
     !text.is_empty() && text.bytes().all(is_tchar)
@@ -196,7 +197,7 @@ mod tests {
 
     #[test]
     fn parents() {
-        // Of a later version, and `length` bytes.
+        // A `traceparent` of a later version, `length` bytes long.
         let later = |length: usize| {
             let rest = "x".repeat(length - PARENT.len() - 1);
             format!("{PARENT}-{rest}").replace("00-0a", "01-0a")
