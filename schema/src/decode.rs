@@ -34,7 +34,7 @@ pub struct DecodeError {
 }
 
 impl DecodeError {
-    /// An error at `pointer`.
+    /// Creates an error at `pointer`.
     #[must_use]
     pub fn new(pointer: impl Into<String>, message: impl Into<String>) -> Self {
         Self {
@@ -63,12 +63,12 @@ impl DecodeError {
         {
             None => Self::new(pointer, message),
             Some((member, message)) => {
-                // The reader was somewhere in the object that has the member.
+                // The reader was anywhere in the object that contains the member.
                 if named {
                     pointer.truncate(pointer.rfind('/').unwrap_or(0));
                 }
-                // It may have been at the end of the member's value, which is an object or array then: the innermost enclosing
-                // object that has the member is meant.
+                // It may have been at the end of the member's value, which is then an object or array. The right object is the innermost
+                // enclosing one that has the member.
                 let has_it = |around: &&str| value_at(text, &format!("{around}{member}")).is_some();
                 let around = std::iter::successors(Some(&*pointer), |inner| {
                     inner.rfind('/').map(|at| &inner[..at])
@@ -88,46 +88,46 @@ impl DecodeError {
         located
     }
 
-    /// JSON pointer (RFC 6901) to the value at fault; empty for the whole.
+    /// Returns the JSON pointer (RFC 6901) to the value at fault; empty for the whole document.
     #[must_use]
     pub fn pointer(&self) -> &str {
         &self.pointer
     }
 
-    /// What was expected and what was found. It may contain a short value, so return it to the sender of the value but do not
+    /// Returns what was expected and what was found. It may contain a short value, so return it to the sender of the value but do not
     /// log it.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// The violated rule, by a stable name: `missing`, `type`, `value`, `length`, `one-of`, `duplicate`,
+    /// Returns the violated rule, by a stable name: `missing`, `type`, `value`, `length`, `one-of`, `duplicate`,
     /// `unknown`, or `form` for errors that only the message describes.
     #[must_use]
     pub fn rule(&self) -> &'static str {
         self.parts().0
     }
 
-    /// What was expected, without the value found.
+    /// Returns what was expected, without the value found.
     #[must_use]
     pub fn expected(&self) -> &str {
         self.parts().1
     }
 
-    /// Type of the value found at [`pointer`](Self::pointer) and the length of its JSON text in bytes, if known.
+    /// Returns the type of the value found at [`pointer`](Self::pointer) and the length of its JSON text in bytes, if known.
     #[must_use]
     pub const fn found(&self) -> Option<(JsonKind, usize)> {
         self.found
     }
 
-    /// The name of the member that [`pointer`](Self::pointer)'s object lacks, if the error is a missing member.
+    /// Returns the name of the member that [`pointer`](Self::pointer)'s object lacks, if the error is a missing member.
     #[must_use]
     pub fn missing(&self) -> Option<&str> {
         let name = self.message.strip_prefix("missing field `")?;
         Some(name.split_once('`')?.0)
     }
 
-    /// The name of the member that occurs twice in [`pointer`](Self::pointer)'s object, if that is the error and the pointer is
+    /// Returns the name of the member that occurs twice in [`pointer`](Self::pointer)'s object, if that is the error and the pointer is
     /// not to the member itself.
     #[must_use]
     pub fn repeated_in_object(&self) -> Option<&str> {
@@ -135,7 +135,7 @@ impl DecodeError {
         name.strip_suffix('`')
     }
 
-    /// Rule and expectation, derived from the wording of serde's messages.
+    /// Returns the rule and the expectation, derived from the wording of serde's messages.
     fn parts(&self) -> (&'static str, &str) {
         const BEGINNINGS: [(&str, &str); 8] = [
             ("missing field ", "missing"),
@@ -160,7 +160,7 @@ impl DecodeError {
         (rule, expected)
     }
 
-    /// The same error in a document that holds the value at `prefix`.
+    /// Returns the same error in a document that contains the value at `prefix`.
     #[must_use]
     pub fn under(mut self, prefix: &str) -> Self {
         self.pointer.insert_str(0, prefix);
@@ -179,18 +179,18 @@ impl fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-/// The message of serde_json for a number that no double holds, or no integer of 128 bits.
+/// The message of serde_json for a number beyond the range of doubles, or of 128-bit integers.
 const OUT_OF_RANGE: &str = "number out of range";
 
-/// What is wrong with `number`, which serde_json calls out of range.
+/// Returns what is wrong with `number`, which serde_json calls out of range.
 fn out_of_range(number: &str) -> String {
-    /// Longest number that is repeated, in bytes.
+    /// Longest number that the message repeats, in bytes.
     const SHOWN: usize = 40;
     let expected = match number.parse::<f64>() {
         Ok(double) if double.is_infinite() => {
             "a number that a double holds, up to ±1.7976931348623157e308"
         }
-        // Of the integers, only those of 128 bits are read from their digits.
+        // serde_json reads only 128-bit integers from their digits.
         _ => return OUT_OF_RANGE.to_owned(),
     };
     match number.len() {
@@ -199,7 +199,7 @@ fn out_of_range(number: &str) -> String {
     }
 }
 
-/// The value at `pointer` in `text`.
+/// Returns the value at `pointer` in `text`.
 fn value_at<'t>(text: &'t str, pointer: &str) -> Option<&'t RawValue> {
     let mut value: &RawValue = serde_json::from_str(text).ok()?;
     for token in pointer.split('/').skip(1) {
@@ -220,7 +220,7 @@ fn value_at<'t>(text: &'t str, pointer: &str) -> Option<&'t RawValue> {
 const MEMBER: &str = "in member `";
 const REPEATED: &str = "duplicate member `";
 
-/// The message of an error in the value of member `key`, for errors without a position: those of values that were read ahead
+/// Returns the message of an error in the value of member `key`, for errors without a position: those of values that were read ahead
 /// or that are checked after `serde_json` has read them. [`DecodeError::locate`] turns it into a pointer.
 pub(crate) fn in_member(key: &str, error: &DecodeError) -> String {
     let key = pointer::escape(key);
@@ -235,7 +235,7 @@ pub(crate) fn in_member(key: &str, error: &DecodeError) -> String {
     format!("{MEMBER}/{key}{}{inner}`: {message}", error.pointer)
 }
 
-/// Offset of the byte after the last one `serde_json` looked at; its columns count bytes.
+/// Returns the offset after the last byte that `serde_json` read; its columns count bytes.
 fn offset(text: &str, line: usize, column: usize) -> usize {
     let start = match line {
         1 => 0,
@@ -249,7 +249,7 @@ fn offset(text: &str, line: usize, column: usize) -> usize {
     (start + column).min(text.len())
 }
 
-/// Pointer to the innermost value that was being read when the reader had consumed `end` bytes of valid JSON `text`, and
+/// Returns the pointer to the innermost value that was being read when the reader had consumed `end` bytes of the valid JSON `text`, and
 /// whether its last token is the name of a member.
 fn pointer_at(text: &[u8], end: usize) -> (String, bool) {
     enum Step {
@@ -288,14 +288,14 @@ fn pointer_at(text: &[u8], end: usize) -> (String, bool) {
                 while at < text.len() && text[at] != b'"' {
                     at += if text[at] == b'\\' { 2 } else { 1 };
                 }
-                // A member may be in error from its name on: it may be unknown or repeated.
+                // A member may be at fault from its name on: it may be unknown or repeated.
                 if let Some(Step::Member { key, in_value }) = path.last_mut()
                     && !*in_value
                 {
                     let quoted = &text[start..(at + 1).min(text.len())];
                     match serde_json::from_slice(quoted) {
                         Ok(name) => *key = name,
-                        // The name itself is in error: a pointer cannot refer to a name.
+                        // The name itself is at fault: a pointer cannot refer to a name.
                         Err(_) if at + 1 >= end => break,
                         Err(_) => key.clear(),
                     }
@@ -356,7 +356,7 @@ mod tests {
         );
     }
 
-    /// A value that is checked after it has been read completely: the reader is at its end.
+    /// A value that is checked after it has been read completely, when the reader is at its end.
     #[test]
     fn places_of_values_read_before() {
         use crate::CancelledNotificationParams as Cancelled;
@@ -440,7 +440,7 @@ mod tests {
         );
     }
 
-    /// Numbers that no double holds, wherever they are; a long one is not repeated.
+    /// Numbers beyond the range of doubles, at any position. A long one is not repeated.
     #[test]
     fn numbers_out_of_range() {
         let expected = "expected a number that a double holds, up to ±1.7976931348623157e308";

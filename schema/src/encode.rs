@@ -27,7 +27,7 @@ impl View<'_> {
         closed: false,
     };
 
-    /// One revision.
+    /// Selects one revision.
     #[must_use]
     pub const fn at(revision: Revision) -> Self {
         Self {
@@ -38,13 +38,13 @@ impl View<'_> {
         }
     }
 
-    /// Whether a part that only `known` revisions have is written.
+    /// Returns whether a part that only `known` revisions have is written.
     #[must_use]
     pub const fn shows(self, known: Revisions) -> bool {
         self.revisions.intersects(known)
     }
 
-    /// Whether the view is of one revision that is among `revisions`.
+    /// Returns whether the view is of one revision that is among `revisions`.
     #[must_use]
     pub const fn is_at(self, revisions: Revisions) -> bool {
         match self.single {
@@ -53,7 +53,7 @@ impl View<'_> {
         }
     }
 
-    /// The same view without unknown members, which objects otherwise keep, and with a fraction or an exponent in every number
+    /// Returns the same view without unknown members, which objects otherwise keep, and with a fraction or an exponent in every number
     /// that may have one: the output shows exactly what the types hold.
     #[must_use]
     pub const fn closed(self) -> Self {
@@ -63,13 +63,13 @@ impl View<'_> {
         }
     }
 
-    /// Whether unknown members are left out.
+    /// Returns whether unknown members are left out.
     #[must_use]
     pub const fn is_closed(self) -> bool {
         self.closed
     }
 
-    /// The revision, if the view is of a single one.
+    /// Returns the revision, if the view is of a single one.
     #[must_use]
     pub const fn revision(self) -> Option<Revision> {
         self.single
@@ -77,7 +77,7 @@ impl View<'_> {
 }
 
 impl<'a> View<'a> {
-    /// The same view, which writes `json` (a raw `Implementation`) as `serverInfo` into the `_meta` of results, at revisions
+    /// Returns the same view, which writes `json` (a raw `Implementation`) as `serverInfo` into the `_meta` of results, at revisions
     /// that have this member and unless the author set it.
     #[must_use]
     pub const fn with_server_info(self, json: &'a str) -> Self {
@@ -87,7 +87,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// The value set by [`View::with_server_info`].
+    /// Returns the value set by [`View::with_server_info`].
     #[must_use]
     pub const fn server_info(self) -> Option<&'a str> {
         self.server_info
@@ -117,7 +117,7 @@ pub struct At<'a, T: ?Sized> {
 }
 
 impl<'a, T: Encode + ?Sized> At<'a, T> {
-    /// `value` at `revision`.
+    /// Creates the form of `value` at `revision`.
     #[must_use]
     pub const fn new(value: &'a T, revision: Revision) -> Self {
         Self {
@@ -126,7 +126,7 @@ impl<'a, T: Encode + ?Sized> At<'a, T> {
         }
     }
 
-    /// The JSON text as bytes.
+    /// Returns the JSON text as bytes.
     #[must_use]
     pub fn to_vec(&self) -> Vec<u8> {
         let mut out = Vec::with_capacity(128);
@@ -134,7 +134,7 @@ impl<'a, T: Encode + ?Sized> At<'a, T> {
         out
     }
 
-    /// The value as raw JSON.
+    /// Returns the value as raw JSON.
     #[must_use]
     pub fn to_json(&self) -> Json {
         support::to_json(self.value, self.view)

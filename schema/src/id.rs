@@ -1,4 +1,4 @@
-//! Ids that pair messages. They are echoed with the type and the bytes that the peer chose.
+//! Ids that match messages with each other. They are echoed with the type and the bytes that the peer chose.
 
 use std::{
     borrow::Cow,
@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 use crate::{Encode, View, support};
 
-/// The id of a request: a string or an integer. Of a peer's, at most [`RequestId::MAX_BYTES`] are taken.
+/// The id of a request: a string or an integer. Ids of peers may have at most [`RequestId::MAX_BYTES`].
 ///
 /// Integers keep the bytes they were written with, so `1.0` and 2⁸⁰ are echoed unchanged. They are compared by their value: `1`
 /// and `1.0` are the same id, and hash alike. A string is never a number: `"1"` is another id.
@@ -38,7 +38,7 @@ pub enum RequestId {
     Number(Box<str>),
 }
 
-/// Ties progress notifications to their request. A string or an integer, like [`RequestId`].
+/// Connects progress notifications to their request. A string or an integer, like [`RequestId`].
 pub type ProgressToken = RequestId;
 
 /// The longest number accepted as an id, in bytes.
@@ -52,7 +52,7 @@ impl RequestId {
     /// Reads the id from the JSON `text`.
     ///
     /// # Errors
-    /// A sentence naming what was found, if `text` is neither a string nor an integer, or longer than [`RequestId::MAX_BYTES`].
+    /// A sentence that says what was found, if `text` is neither a string nor an integer, or is longer than [`RequestId::MAX_BYTES`].
     pub fn from_json(text: &str) -> Result<Self, String> {
         if let Some(integer) = plain_integer(text) {
             return Ok(Self::Integer(integer));
@@ -83,7 +83,7 @@ impl RequestId {
     }
 }
 
-/// The value of `text` if writing that value gives `text` again. One pass: every message has an id.
+/// Returns the value of `text` if writing the value yields `text` again. One pass, because every message has an id.
 fn plain_integer(text: &str) -> Option<i64> {
     let digits = text.strip_prefix('-').unwrap_or(text).as_bytes();
     let is_negative = digits.len() < text.len();
@@ -104,7 +104,7 @@ fn plain_integer(text: &str) -> Option<i64> {
     }
 }
 
-/// Whether the JSON number `text` has no fraction, and a double can hold about as much.
+/// Returns whether the JSON number `text` has no fraction, and is within the range of doubles.
 fn is_integral(text: &str) -> bool {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().unwrap_or(i32::MAX)),
@@ -113,7 +113,7 @@ fn is_integral(text: &str) -> bool {
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let significant = fraction.trim_end_matches('0').len();
     if exponent >= 0 {
-        // A larger one would be echoed, and many peers could not read that.
+        // A larger number would be echoed, but many peers could not read it.
         let is_double = text.parse::<f64>().is_ok_and(f64::is_finite);
         return significant <= exponent.unsigned_abs() as usize && is_double;
     }
@@ -121,18 +121,17 @@ fn is_integral(text: &str) -> bool {
     significant == 0 && zeros >= exponent.unsigned_abs() as usize
 }
 
-/// What ids are compared by.
+/// The value by which ids are compared.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Value<'a> {
     Integer(i64),
-    /// Beyond 64 bits: whether it is negative, and the digits from the first to the last that is not zero, with the number of
-    /// zeros after them.
+    /// Beyond 64 bits: the sign, the digits from the first to the last that is not zero, and the number of zeros after them.
     Large(bool, Cow<'a, str>, usize),
     Text(&'a str),
 }
 
 impl RequestId {
-    /// The value of an integer of 64 bits, however it is written.
+    /// Returns the value of an integer of 64 bits, however it is written.
     #[must_use]
     pub fn as_i64(&self) -> Option<i64> {
         match self.value() {
@@ -150,7 +149,7 @@ impl RequestId {
     }
 }
 
-/// The value of the JSON number `text`, which has no fraction.
+/// Returns the value of the JSON number `text`, which has no fraction.
 #[cold]
 #[inline(never)]
 fn value_of(text: &str) -> Value<'_> {
@@ -171,11 +170,11 @@ fn value_of(text: &str) -> Value<'_> {
     }
     let trailing = digits.len() - digits.trim_end_matches('0').len();
     let after_point = i64::try_from(fraction.len()).unwrap_or(i64::MAX);
-    // An exponent that does not fit is not that of an id.
+    // A number with an exponent that does not fit cannot be an id.
     let shift = exponent.parse::<i64>().unwrap_or_default() - after_point;
     let zeros = usize::try_from(shift + i64::try_from(trailing).unwrap_or(i64::MAX));
     let zeros = zeros.unwrap_or_default();
-    /// More zeros make more than 64 bits of any digits.
+    /// With more zeros, any digits exceed 64 bits.
     const MOST_ZEROS: usize = 18;
     if zeros <= MOST_ZEROS {
         let sign = if is_negative { "-" } else { "" };
@@ -193,7 +192,7 @@ fn is_same_number(one: &RequestId, other: &RequestId) -> bool {
     one.value() == other.value()
 }
 
-/// By value: `1.0` is 1.
+/// Compares by value: `1.0` equals `1`.
 impl PartialEq for RequestId {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
@@ -222,7 +221,7 @@ impl Hash for RequestId {
     }
 }
 
-/// In no order that means anything, but one that agrees with equality.
+/// An arbitrary order that agrees with equality.
 impl Ord for RequestId {
     fn cmp(&self, other: &Self) -> Ordering {
         self.value().cmp(&other.value())
@@ -413,7 +412,7 @@ mod tests {
     fn long_ids() {
         let longest = "\"".to_owned() + &"é".repeat(RequestId::MAX_BYTES / 2) + "\"";
         assert!(RequestId::from_json(&longest).is_ok());
-        // Counted is the text, not how it is written.
+        // The limit applies to the text itself, not to its escaped form.
         let escaped = "\"".to_owned() + &"\\u0061".repeat(RequestId::MAX_BYTES) + "\"";
         assert!(RequestId::from_json(&escaped).is_ok());
         let longer = longest.replacen('é', "éa", 1);

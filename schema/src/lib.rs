@@ -1,9 +1,9 @@
 //! Model Context Protocol types, methods and dispatch for every revision of the specification, generated from the
 //! official schemas.
 //!
-//! One set of types, the *superset model*, serves all revisions: a member exists if any revision has it, and is
-//! optional unless every revision requires it. Which revisions know a member is written into the generated
-//! [`Encode`] implementations, so the same value can be written [`At`] each [`Revision`]:
+//! One set of types, the *superset model*, serves all revisions: a member exists if any revision has it, and is optional unless every
+//! revision requires it. The generated [`Encode`] implementations contain which revisions have a member, so the same value can be written
+//! [`At`] each [`Revision`]:
 //!
 //! ```
 //! use trueform_schema::{At, Revision, Tool, JsonObject};
@@ -15,7 +15,7 @@
 //! assert!(new.contains("Addition"));
 //! ```
 //!
-//! The crate knows nothing of transports, sessions or handlers' state; it needs only `serde` and `serde_json`.
+//! The crate does not depend on transports, sessions or state of handlers. It needs only `serde` and `serde_json`.
 
 // First: the generated code uses its macro.
 #[macro_use]

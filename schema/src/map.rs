@@ -11,8 +11,8 @@ use crate::{Encode, Json, View, support};
 
 /// An ordered map from member name to value: `_meta`, prompt arguments, capability settings.
 ///
-/// Lookup is linear, which is fastest for the few members that such objects have. Decoding is linear too, even for hostile
-/// input. A repeated member is refused when decoding; [`Map::insert`] replaces.
+/// Lookup is linear, which is fastest for the few members of such objects. Decoding takes linear time too, even for hostile input. A
+/// repeated member is refused when decoding; [`Map::insert`] replaces.
 ///
 /// ```
 /// use trueform_schema::{Json, Map};
@@ -29,19 +29,19 @@ pub struct Map<V = Json>(Vec<(Box<str>, V)>);
 pub type Meta = Map<Json>;
 
 impl<V> Map<V> {
-    /// A map without members.
+    /// Creates a map without members.
     #[must_use]
     pub const fn new() -> Self {
         Self(Vec::new())
     }
 
-    /// The value of `key`.
+    /// Returns the value of `key`.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&V> {
         self.0.iter().find(|(k, _)| **k == *key).map(|(_, v)| v)
     }
 
-    /// The value of `key`, to change.
+    /// Returns the value of `key`, to change.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut V> {
         self.0.iter_mut().find(|(k, _)| **k == *key).map(|(_, v)| v)
     }
@@ -64,29 +64,29 @@ impl<V> Map<V> {
         Some(self.0.remove(at).1)
     }
 
-    /// Whether there is a member `key`.
+    /// Returns whether there is a member `key`.
     #[must_use]
     pub fn contains_key(&self, key: &str) -> bool {
         self.get(key).is_some()
     }
 
-    /// The members in order.
+    /// Returns the members in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &V)> {
         self.0.iter().map(|(k, v)| (&**k, v))
     }
 
-    /// The names in order.
+    /// Returns the names in order.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(k, _)| &**k)
     }
 
-    /// The number of members.
+    /// Returns the number of members.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether the map is empty.
+    /// Returns whether the map is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -97,9 +97,9 @@ impl<V> Map<V> {
         self.0.push((key, value));
     }
 
-    /// A member name that occurs twice.
+    /// Returns a member name that occurs twice.
     pub(crate) fn repeated(&self) -> Option<&str> {
-        /// Up to this size comparing all pairs is cheaper than hashing.
+        /// Up to this size, comparing all pairs is cheaper than hashing.
         const PAIRS: usize = 12;
         if self.0.len() <= PAIRS {
             return (1..self.0.len())
@@ -198,18 +198,18 @@ impl<'de, V: Deserialize<'de>> Deserialize<'de> for Map<V> {
 
 /// The unknown members of an open object, in the order of arrival.
 ///
-/// Nearly always empty, so it is boxed: empty costs one word in every message type.
+/// Boxed, because it is nearly always empty: then it takes one word in every message type.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Extras(Option<Box<Map<Json>>>);
 
 impl Extras {
-    /// Whether there are no members.
+    /// Returns whether there are no members.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.as_ref().is_none_or(|map| map.is_empty())
     }
 
-    /// The value of `key`.
+    /// Returns the value of `key`.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&Json> {
         self.0.as_ref()?.get(key)
@@ -225,17 +225,17 @@ impl Extras {
         self.0.as_mut()?.remove(key)
     }
 
-    /// The members in order.
+    /// Returns the members in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Json)> {
         self.0.iter().flat_map(|map| map.iter())
     }
 
-    /// The members, to change.
+    /// Returns the members, to change.
     pub(crate) fn map_mut(&mut self) -> &mut Map<Json> {
         self.0.get_or_insert_default()
     }
 
-    /// A member name that occurs twice.
+    /// Returns a member name that occurs twice.
     pub(crate) fn repeated(&self) -> Option<&str> {
         self.0.as_ref()?.repeated()
     }

@@ -29,7 +29,7 @@ pub trait Request: 'static {
     /// The identifier of the extension that it belongs to; `None` for the core.
     const EXTENSION: Option<&'static str> = None;
 
-    /// The rules of `revision` for the method; `None` if the revision does not have it.
+    /// Returns the rules of `revision` for the method; `None` if the revision does not have it.
     #[must_use]
     fn rules(revision: Revision) -> Option<&'static Rules> {
         Self::METHOD.rules(revision)
@@ -45,7 +45,7 @@ pub trait Notification: 'static {
     /// The identifier of the extension that it belongs to; `None` for the core.
     const EXTENSION: Option<&'static str> = None;
 
-    /// The rules of `revision` for the method; `None` if the revision does not have it.
+    /// Returns the rules of `revision` for the method; `None` if the revision does not have it.
     #[must_use]
     fn rules(revision: Revision) -> Option<&'static Rules> {
         Self::METHOD.rules(revision)
@@ -54,7 +54,7 @@ pub trait Notification: 'static {
 
 /// A request that may be answered with questions to the client.
 pub trait MayAsk: Request {
-    /// The result that asks `questions`.
+    /// Returns the result that asks `questions`.
     fn input_required(questions: InputRequiredResult) -> Self::Result;
 }
 
@@ -79,7 +79,7 @@ pub trait AnyRequest: 'static {
     /// Its result; an outcome enum if there are several.
     type Result: Conform + DeserializeOwned + Send + 'static;
 
-    /// The rules of its binding for the method at `revision`; `None` if the method does not exist there.
+    /// Returns the rules of its binding for the method at `revision`; `None` if the method does not exist there.
     #[must_use]
     fn rules(revision: Revision) -> Option<&'static Rules>;
 }
@@ -104,7 +104,7 @@ pub trait AnyNotification: 'static {
     /// Its params.
     type Params: Conform + DeserializeOwned + Send + Sync + 'static;
 
-    /// The rules of its binding for the method at `revision`; `None` if the method does not exist there.
+    /// Returns the rules of its binding for the method at `revision`; `None` if the method does not exist there.
     #[must_use]
     fn rules(revision: Revision) -> Option<&'static Rules>;
 }
@@ -119,7 +119,7 @@ impl<N: Notification> AnyNotification for N {
     }
 }
 
-/// What sends the messages of a client. Every binding generates a trait `ClientMethods` on top of it, with one function per message.
+/// Sends the messages of a client. Every binding generates a trait `ClientMethods` on top of it, with one function per message.
 ///
 /// ```
 /// use trueform_schema::{ClientMethods, PaginatedRequestParams, methods::{AnyNotification, AnyRequest, MethodSender}};
@@ -145,7 +145,7 @@ impl<N: Notification> AnyNotification for N {
 pub trait MethodSender {
     /// A request that is about to be sent.
     type Request<M: AnyRequest>;
-    /// What is known of a notification once it is sent.
+    /// The result of sending a notification.
     type Sent;
 
     /// Sends a request of the method `M`.
@@ -166,21 +166,22 @@ pub type Response = Result<Box<dyn Conform + Send>, ErrorObject>;
 /// Every binding generates an adapter, `handler::Server` for the server and `handler::Client` for the client, that serves an
 /// implementation of the side's handler trait. `Cx` is what the engine passes to every call.
 pub trait Methods<Cx>: Send + Sync {
-    /// The identifier to declare in `capabilities.extensions`; `None` for the core, which is not declared there.
+    /// Returns the identifier to declare in `capabilities.extensions`; `None` for the core, which is not declared there.
     fn identifier(&self) -> Option<&'static str>;
 
-    /// Whether a client declares the extension, and is served only if it did. Some extensions define nothing for clients to declare.
+    /// Returns whether a client declares the extension, and is served only if it did. Some extensions define nothing for clients to
+    /// declare.
     fn client_declares(&self) -> bool {
         true
     }
 
-    /// Every method of the binding, in both directions.
+    /// Returns every method of the binding, in both directions.
     fn names(&self) -> &'static [&'static str];
 
-    /// The rules of the binding for `method` at `revision`; `None` if the method does not exist there.
+    /// Returns the rules of the binding for `method` at `revision`; `None` if the method does not exist there.
     fn rules(&self, method: &str, revision: Revision) -> Option<&'static Rules>;
 
-    /// Decodes a request. The returned message holds the params to check and calls the handler.
+    /// Decodes a request. The returned message contains the params to check and calls the handler.
     ///
     /// # Errors
     /// The params do not have the form of the method's type, or the other side does not send `method` at `revision`. The pointer
@@ -192,7 +193,7 @@ pub trait Methods<Cx>: Send + Sync {
         params: Option<&str>,
     ) -> Result<Decoded<Cx, Response>, DecodeError>;
 
-    /// Decodes a notification. The returned message holds the params to check and calls the handler.
+    /// Decodes a notification. The returned message contains the params to check and calls the handler.
     ///
     /// # Errors
     /// As for [`request`](Self::request).
@@ -228,7 +229,7 @@ impl<Cx: 'static, T: 'static> Decoded<Cx, T> {
 }
 
 impl<Cx, T> Decoded<Cx, T> {
-    /// The params, to check with [`conform`](crate::conform()) before the call.
+    /// Returns the params, to check with [`conform`](crate::conform()) before the call.
     #[must_use]
     pub fn params(&self) -> &dyn Conform {
         self.0.params()
@@ -288,13 +289,13 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Whether the client may send it.
+    /// Returns whether the client may send it.
     #[must_use]
     pub const fn from_client(self) -> bool {
         matches!(self, Self::ClientToServer | Self::Both)
     }
 
-    /// Whether the server may send it.
+    /// Returns whether the server may send it.
     #[must_use]
     pub const fn from_server(self) -> bool {
         matches!(self, Self::ServerToClient | Self::Both)

@@ -1,7 +1,6 @@
 //! Visits every part of a value, for checks that must also cover the parts that a later revision adds.
 //!
-//! A hand-written match over the kinds of content would let a new kind pass. The visits are generated, so they reach every
-//! kind.
+//! A hand-written match over the kinds of content could miss a new kind. The visits are generated, so they reach every kind.
 
 use crate::Map;
 

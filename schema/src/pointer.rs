@@ -61,7 +61,7 @@ fn push_escaped(out: &mut String, name: impl IntoIterator<Item = char>) {
     }
 }
 
-/// Decodes the percent-encoded bytes of a URI fragment, the form in which a `$ref` holds its JSON pointer.
+/// Decodes the percent-encoded bytes of a URI fragment, the form in which a `$ref` contains its JSON pointer.
 ///
 /// Returns `None` if a `%` is not followed by two hexadecimal digits, or if the decoded bytes are not UTF-8.
 ///

@@ -1,8 +1,8 @@
 //! How a value is written at revisions that lack part of it: one row for every rule that the encoders and
 //! [`conform`](crate::conform()) apply.
 //!
-//! Most rows are generated from the merged model, so that none is forgotten; the others are the rewrites of error codes. This
-//! module only describes the rules; [`At`](crate::At) applies them.
+//! Most rows are generated from the merged model, so that none is missing. The other rows are the rewrites of error codes. This module only
+//! describes the rules; [`At`](crate::At) applies them.
 
 use std::fmt;
 
@@ -52,7 +52,7 @@ pub enum Becomes {
 }
 
 impl Rule {
-    /// A rule of `item` of the type `of`, at the revisions `at`, as [`Revisions::from_bits`] takes them.
+    /// Creates a rule for `item` of the type `of`, at the revisions `at`, in the form of [`Revisions::from_bits`].
     #[doc(hidden)]
     #[must_use]
     pub const fn new(
@@ -71,7 +71,7 @@ impl Rule {
         }
     }
 
-    /// Whether the rule is about `item` of the type `of`.
+    /// Returns whether the rule is about `item` of the type `of`.
     #[must_use]
     pub fn is(&self, of: &str, item: &str) -> bool {
         self.of == of && self.item == item
@@ -91,7 +91,7 @@ impl fmt::Display for Becomes {
     }
 }
 
-/// Every rule of the core's types and of error codes, by type and item.
+/// Returns every rule of the core's types and of error codes, by type and item.
 pub fn rules() -> impl Iterator<Item = Rule> {
     let codes = rewrite::ERROR_CODES.iter().map(|code| Rule {
         topic: "errors",

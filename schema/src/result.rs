@@ -10,7 +10,7 @@ use crate::{
 };
 
 impl CallToolResult {
-    /// The text blocks, joined by line ends. Empty without texts.
+    /// Returns the text blocks, joined by line ends. Empty without texts.
     ///
     /// ```
     /// use trueform_schema::{CallToolResult, TextContent};
@@ -27,10 +27,9 @@ impl CallToolResult {
         texts.collect::<Vec<_>>().join("\n")
     }
 
-    /// The structured content as a `T`.
+    /// Returns the structured content as a `T`.
     ///
-    /// Before 2026-07-28 structured content is an object, and servers write another value as `{"result": value}`. Both forms are
-    /// read.
+    /// Before 2026-07-28, structured content is an object, and servers write any other value as `{"result": value}`. Both forms are read.
     ///
     /// ```
     /// use trueform_schema::{CallToolResult, Json};
@@ -63,7 +62,7 @@ impl CallToolResult {
 }
 
 impl CreateMessageResult {
-    /// The texts of the message, joined by line ends. Empty without texts.
+    /// Returns the texts of the message, joined by line ends. Empty without texts.
     ///
     /// ```
     /// use trueform_schema::{CreateMessageResult, Role, SamplingMessageContentBlock, TextContent};
@@ -89,7 +88,7 @@ impl CreateMessageResult {
 }
 
 impl GetPromptResult {
-    /// The texts of the messages of both roles, joined by line ends. Empty without texts.
+    /// Returns the texts of the messages of both roles, joined by line ends. Empty without texts.
     #[must_use]
     pub fn text(&self) -> String {
         let texts = self
@@ -104,7 +103,7 @@ impl GetPromptResult {
 }
 
 impl ReadResourceResult {
-    /// The texts of the contents, joined by line ends. Empty without texts.
+    /// Returns the texts of the contents, joined by line ends. Empty without texts.
     #[must_use]
     pub fn text(&self) -> String {
         let texts = self.contents.iter().filter_map(|contents| match contents {
@@ -115,7 +114,7 @@ impl ReadResourceResult {
     }
 }
 
-/// The value in `{"result": value}`; `None` if `content` is anything else.
+/// Returns the value in `{"result": value}`; `None` if `content` is anything else.
 fn wrapped(content: &Json) -> Option<&RawValue> {
     let RawMembers(members) = content.parse().ok()?;
     match &members[..] {
@@ -141,7 +140,7 @@ mod tests {
             let read = result(Some(content), false).structured::<Vec<i64>>();
             assert_eq!(read.unwrap(), [1, 2], "{content}");
         }
-        // An object of that name is not unwrapped for a type that has the member.
+        // An object with this member is not unwrapped for a type that has the member.
         let read = result(Some(r#"{"result":1}"#), false).structured::<Json>();
         assert_eq!(read.unwrap().get(), r#"{"result":1}"#);
     }

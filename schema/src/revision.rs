@@ -1,12 +1,12 @@
 //! The revisions of the specification, as one ordered enum and as a set.
 //!
-//! The list of revisions is generated; this file holds what does not depend on it.
+//! The list of revisions is generated; this file contains what does not depend on it.
 
 use std::{fmt, str::FromStr};
 
 use crate::Revision;
 
-/// The enumeration of revisions, oldest first. The generator writes the list, so that importing a revision is enough.
+/// The enumeration of revisions, oldest first. The generator writes the list, so importing a revision is enough.
 macro_rules! revisions {
     ($($(#[$doc:meta])* $name:ident = $date:literal $era:ident,)*) => {
         /// A dated release of the specification. Later releases compare greater.
@@ -40,7 +40,7 @@ macro_rules! revisions {
                 Self::ALL[last]
             };
 
-            /// The date that names the revision on the wire.
+            /// Returns the date that names the revision on the wire.
             #[must_use]
             pub const fn as_str(self) -> &'static str {
                 match self {
@@ -48,7 +48,7 @@ macro_rules! revisions {
                 }
             }
 
-            /// The era the revision belongs to.
+            /// Returns the era the revision belongs to.
             #[must_use]
             pub const fn era(self) -> $crate::Era {
                 match self {
@@ -69,7 +69,7 @@ pub enum Era {
 }
 
 impl Revision {
-    /// The revision with the date `name`, if this crate knows it.
+    /// Returns the revision with the date `name`, if this crate knows it.
     #[must_use]
     pub const fn from_wire(name: &str) -> Option<Self> {
         let mut index = 0;
@@ -83,7 +83,7 @@ impl Revision {
     }
 }
 
-/// Equality that is usable in constants.
+/// Compares for equality in constants.
 const fn same(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;
@@ -146,61 +146,61 @@ impl Revisions {
     /// No revision.
     pub const NONE: Self = Self(0);
 
-    /// Only `revision`.
+    /// Returns the set that contains only `revision`.
     #[must_use]
     pub const fn of(revision: Revision) -> Self {
         Self(1 << revision as u8)
     }
 
-    /// `revision` and all later ones.
+    /// Returns the set of `revision` and all later ones.
     #[must_use]
     pub const fn since(revision: Revision) -> Self {
         Self(Self::ALL.0 & !((1 << revision as u8) - 1))
     }
 
-    /// `revision` and all earlier ones.
+    /// Returns the set of `revision` and all earlier ones.
     #[must_use]
     pub const fn until(revision: Revision) -> Self {
         Self(((1 << revision as u8) << 1) - 1)
     }
 
-    /// The set whose bit *n* says whether [`Revision::ALL`]`[n]` is in it; further bits are ignored.
+    /// Returns the set whose bit *n* says whether [`Revision::ALL`]`[n]` is in it; further bits are ignored.
     #[must_use]
     pub const fn from_bits(bits: u8) -> Self {
         Self(bits & Self::ALL.0)
     }
 
-    /// The set as bits, lowest bit the oldest revision.
+    /// Returns the set as bits, lowest bit the oldest revision.
     #[must_use]
     pub const fn bits(self) -> u8 {
         self.0
     }
 
-    /// Whether `revision` is in the set.
+    /// Returns whether `revision` is in the set.
     #[must_use]
     pub const fn contains(self, revision: Revision) -> bool {
         self.intersects(Self::of(revision))
     }
 
-    /// Whether the two sets share a revision.
+    /// Returns whether the two sets share a revision.
     #[must_use]
     pub const fn intersects(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// The union of the two sets.
+    /// Returns the union of the two sets.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// Whether the set is empty.
+    /// Returns whether the set is empty.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// The revisions of the set, oldest first.
+    /// Returns the revisions of the set, oldest first.
     pub fn iter(self) -> impl Iterator<Item = Revision> {
         Revision::ALL
             .into_iter()

@@ -1,8 +1,8 @@
-//! Rewrites: the form in which older revisions see alternatives that they do not have.
+//! Rewrites: the form in which older revisions get alternatives that they do not have.
 //!
-//! The overlay of the schema lists the alternatives that are rewritten; this module owns how. A member that is not rewritten is
-//! left out; an alternative or value that is not rewritten is a [`Violation`](crate::Violation). [`projection`](crate::projection)
-//! lists all of them.
+//! The overlay of the schema lists the alternatives that are rewritten; this module defines the forms. A member that is not rewritten is
+//! left out. An alternative or value that is not rewritten is a [`Violation`](crate::Violation). [`projection`](crate::projection) lists
+//! all of them.
 
 mod wrapped;
 
@@ -19,10 +19,9 @@ use crate::{
 
 pub use self::wrapped::Wrapped;
 
-/// An alternative that older revisions see in another form. That form is never built: it is written and checked straight from
-/// the value.
+/// An alternative that older revisions get in another form. That form is never built: it is written and checked directly from the value.
 pub trait Rewrite: Conform {
-    /// Whether `revision`, which does not have this alternative, can see it in another form.
+    /// Returns whether `revision`, which does not have this alternative, can get it in another form.
     fn stands(&self, _revision: Revision) -> bool {
         true
     }
@@ -45,7 +44,7 @@ pub fn rewritten(value: &dyn Rewrite, known: Revisions, view: View<'_>, out: &mu
 /// Description of what [`many`] writes.
 pub(crate) const ITEM: &str = "its only item; a list of several is refused";
 
-/// Writes `items`, a list that only `known` revisions have: at others a list of one is written as its item.
+/// Writes `items`, a list that only `known` revisions have. At others, a list with one item is written as the item.
 pub fn many<T: Encode>(items: &Vec<T>, known: Revisions, view: View<'_>, out: &mut Vec<u8>) {
     match (lacking(known, view), items.as_slice()) {
         (Some(_), [one]) => one.encode(view, out),
@@ -53,7 +52,7 @@ pub fn many<T: Encode>(items: &Vec<T>, known: Revisions, view: View<'_>, out: &m
     }
 }
 
-/// The revision of `view`, if it is a single one that is not in `known`.
+/// Returns the revision of `view`, if it is a single one that is not in `known`.
 fn lacking(known: Revisions, view: View<'_>) -> Option<Revision> {
     view.revision()
         .filter(|revision| !known.contains(*revision))
@@ -183,14 +182,14 @@ impl Encode for List<'_> {
     }
 }
 
-/// FNV-1a; it names content, it does not protect it.
+/// FNV-1a. It names content and is not a protection against manipulation.
 fn fingerprint(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }
 
-/// The code that `revision` allows for an error with `code`. "Resource not found" has its own code until 2025-11-25, and is
+/// Returns the code that `revision` allows for an error with `code`. "Resource not found" has its own code until 2025-11-25, and is
 /// "invalid params" since 2026-07-28. Other codes that a revision does not define become "internal error" there.
 //
 #[must_use]
@@ -209,7 +208,7 @@ pub const fn error_code(code: i64, revision: Revision) -> i64 {
 /// A code that some revisions do not define.
 pub(crate) struct ErrorCode {
     code: i64,
-    /// Those revisions.
+    /// The revisions that do not define it.
     pub(crate) at: Revisions,
     into: i64,
     /// Both codes, as shown in the table of rules.
@@ -238,7 +237,7 @@ pub(crate) const ERROR_CODES: &[ErrorCode] = &[
 
 const LEGACY: Revisions = Revisions::until(Revision::LATEST_LEGACY);
 
-/// A code that is undefined at `at`.
+/// Creates a code that is undefined at `at`.
 const fn unknown(code: i64, at: Revisions, name: &'static str) -> ErrorCode {
     ErrorCode {
         code,

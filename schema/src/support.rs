@@ -40,10 +40,10 @@ pub fn write_integer(integer: i64, out: &mut Vec<u8>) {
     serde_json::to_writer(out, &integer).expect("writing an integer to memory cannot fail");
 }
 
-/// Appends `number`; integral values without a fraction, as they were most likely sent. A value that is not finite
-/// has no JSON form and becomes `null`; `conform` reports it before a message gets here.
+/// Appends `number`. Integral values have no fraction, because they were most likely sent without one. A value that is not finite has no
+/// JSON form and becomes `null`; `conform` reports it before a message gets here.
 pub fn write_number(number: f64, out: &mut Vec<u8>) {
-    /// Up to this value every integer is exactly representable as f64.
+    /// Up to this value, `f64` represents every integer exactly.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0
         && number.abs() <= EXACT
@@ -58,7 +58,7 @@ pub fn write_number(number: f64, out: &mut Vec<u8>) {
     serde_json::to_writer(out, &number).expect("writing a number to memory cannot fail");
 }
 
-/// `value` as raw JSON.
+/// Returns `value` as raw JSON.
 pub fn to_json<T: Encode + ?Sized>(value: &T, view: View<'_>) -> Json {
     let mut out = Vec::with_capacity(128);
     value.encode(view, &mut out);
@@ -66,7 +66,7 @@ pub fn to_json<T: Encode + ?Sized>(value: &T, view: View<'_>) -> Json {
     Json::from_text(text).expect("encoders write one JSON value")
 }
 
-/// `Serialize` of every generated type: the superset, as raw JSON.
+/// Implements `Serialize` for every generated type: writes the superset, as raw JSON.
 pub fn serialize<T: Encode + ?Sized, S: Serializer>(
     value: &T,
     serializer: S,
@@ -144,7 +144,7 @@ impl<T: Encode> Encode for Vec<T> {
     }
 }
 
-/// The rules of one revision for one method, for tables outside this crate.
+/// Returns the rules of one revision for one method, for tables outside this crate.
 #[must_use]
 pub const fn rules(
     direction: Direction,
@@ -164,7 +164,7 @@ pub const fn rules(
     }
 }
 
-/// The params to decode: absent params are an empty object, unless `method` requires params at `revision`.
+/// Returns the params to decode. Absent params are an empty object, unless `method` requires params at `revision`.
 pub fn params<'a>(
     rules: Option<&Rules>,
     method: &str,
@@ -181,7 +181,7 @@ pub fn params<'a>(
     }
 }
 
-/// The error for a method that `sender` never sends.
+/// Returns the error for a method that `sender` never sends.
 #[cold]
 #[must_use]
 pub fn foreign(sender: &str, method: &str) -> DecodeError {
@@ -191,14 +191,14 @@ pub fn foreign(sender: &str, method: &str) -> DecodeError {
     )
 }
 
-/// The error for a method that a binding does not have at `revision`.
+/// Returns the error for a method that a binding does not have at `revision`.
 #[cold]
 #[must_use]
 pub fn absent(method: &str, revision: Revision) -> DecodeError {
     DecodeError::new("", format!("`{method}` does not exist at {revision}"))
 }
 
-/// The response of a handler that does not implement `method`.
+/// Returns the response of a handler that does not implement `method`.
 pub fn method_not_found<T>(method: &str) -> Ready<Result<T, ErrorObject>> {
     ready(Err(ErrorObject::new(
         -32601,
@@ -211,7 +211,7 @@ pub fn ignored() -> Ready<()> {
     ready(())
 }
 
-/// The response of `future`, with its result boxed.
+/// Returns the response of `future`, with its result boxed.
 pub fn respond<T: Conform + Send + 'static>(
     future: impl Future<Output = Result<T, ErrorObject>> + Send + 'static,
 ) -> BoxFuture<'static, Response> {

@@ -63,19 +63,19 @@ impl TypeInfo {
         }
     }
 
-    /// The name, which is that of the Rust type.
+    /// Returns the name, which is that of the Rust type.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// The kind of the type.
+    /// Returns the kind of the type.
     #[must_use]
     pub const fn kind(&self) -> TypeKind {
         self.kind
     }
 
-    /// The revisions in which a message can contain it.
+    /// Returns the revisions in which a message can contain it.
     #[must_use]
     pub const fn known(&self) -> Revisions {
         Revisions::from_bits(self.known)
@@ -93,7 +93,7 @@ impl TypeInfo {
             })
     }
 
-    /// The member `name`.
+    /// Returns the member `name`.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<MemberInfo> {
         self.members().find(|member| member.name == name)

@@ -15,7 +15,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// Whether `text` has the format.
+    /// Returns whether `text` has the format.
     #[must_use]
     pub fn accepts(self, text: &str) -> bool {
         match self {
@@ -25,7 +25,7 @@ impl Format {
         }
     }
 
-    /// The name, as JSON Schema and OpenAPI spell it.
+    /// Returns the name, as JSON Schema and OpenAPI spell it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -42,7 +42,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// Whether `text` is a URI of RFC 3986 with a scheme. Unlike in an IRI, characters outside ASCII must be percent-encoded.
+/// Returns whether `text` is a URI of RFC 3986 with a scheme. Unlike in an IRI, characters outside ASCII must be percent-encoded.
 ///
 /// ```
 /// use trueform_schema::conform::is_uri;
@@ -62,7 +62,7 @@ pub fn is_uri(text: &str) -> bool {
     named && is_after_scheme(rest)
 }
 
-/// Whether `text` is a URI of RFC 3986, or a reference relative to one, such as a path.
+/// Returns whether `text` is a URI of RFC 3986, or a reference relative to one, such as a path.
 ///
 /// ```
 /// use trueform_schema::conform::is_uri_reference;
@@ -84,7 +84,7 @@ pub fn is_uri_reference(text: &str) -> bool {
 
 /// Checks the part after the scheme's colon, or a whole relative reference.
 fn is_after_scheme(text: &str) -> bool {
-    // Nearly all: nothing in them delimits a part but slashes.
+    // Nearly all URIs are simple: only slashes delimit their parts.
     let is_simple =
         |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~' | b'/');
     if text.bytes().all(is_simple) {
@@ -143,12 +143,12 @@ fn is_address(text: &str) -> bool {
         && address.bytes().all(|b| is_plain(b) || b == b':')
 }
 
-/// `unreserved` and `sub-delims` of RFC 3986.
+/// Returns whether `byte` is one of `unreserved` and `sub-delims` of RFC 3986.
 fn is_plain(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=".contains(&byte)
 }
 
-/// Whether all of `text` consists of unreserved characters, characters of `others`, and percent-encoded bytes.
+/// Returns whether all of `text` consists of unreserved characters, characters of `others`, and percent-encoded bytes.
 fn all(text: &str, others: &[u8]) -> bool {
     let mut rest = text.as_bytes();
     loop {
@@ -163,7 +163,7 @@ fn all(text: &str, others: &[u8]) -> bool {
     }
 }
 
-/// Whether `text` is a URI template of RFC 6570. The text between expressions is checked for forbidden characters only.
+/// Returns whether `text` is a URI template of RFC 6570. The text between expressions is checked for forbidden characters only.
 ///
 /// ```
 /// use trueform_schema::conform::is_uri_template;
@@ -207,7 +207,7 @@ fn is_expression(inner: &[u8]) -> bool {
     variables.split(|b| *b == b',').all(is_variable)
 }
 
-/// A name, optionally followed by `*`, or by `:` and a number below 10,000.
+/// Returns whether `text` is a name, optionally followed by `*`, or by `:` and a number below 10,000.
 fn is_variable(text: &[u8]) -> bool {
     let name = match text {
         [name @ .., b'*'] => name,
@@ -240,7 +240,7 @@ fn is_variable(text: &[u8]) -> bool {
     })
 }
 
-/// Whether `text` is base64 of RFC 4648, section 4, with its padding; line breaks are not allowed. The unused
+/// Returns whether `text` is base64 of RFC 4648, section 4, with its padding; line breaks are not allowed. The unused
 /// bits of the last letter need not be zero.
 ///
 /// ```
@@ -257,7 +257,7 @@ pub fn is_base64(text: &str) -> bool {
         [body @ .., b'=', b'='] | [body @ .., b'='] => body,
         body => body,
     };
-    // A table without branches, because images are long and this is the only check on them.
+    // A table without branches, because images are long and this is the only check of them.
     bytes.len().is_multiple_of(4)
         && body
             .iter()

@@ -1,7 +1,7 @@
-//! Whether a value came as the revision writes it, or was changed when it was read: what [`conform`](super::conform) cannot
-//! tell, because it judges the value as the revision would see it.
+//! Whether a value was received as the revision writes it, or was changed when it was read. [`conform`](super::conform) cannot determine
+//! this, because it checks the value as the revision would get it.
 //!
-//! Compares texts, not trees: open JSON may hold a number beyond `f64`, which no tree can hold, and it is the same on both sides.
+//! Compares texts, not trees: open JSON may contain a number beyond `f64`, which no tree can hold, but it is the same on both sides.
 
 use std::ops::ControlFlow;
 
@@ -10,14 +10,14 @@ use serde_json::value::RawValue;
 use super::Flow;
 use crate::{Encode, JsonKind, RawMembers, Revision, View, pointer};
 
-/// One place where a text says something else than the value that was read from it does at a revision.
+/// One place where a text differs from what the value that was read from it says at a revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// What is different.
     pub kind: DifferenceKind,
-    /// JSON pointer (RFC 6901) into the text: to what it has, or to what it lacks.
+    /// JSON pointer (RFC 6901) into the text: to the different part, or to where a part is missing.
     pub pointer: String,
-    /// Type and length in bytes of what the text has there; `None` if it has nothing.
+    /// Type and length in bytes of this part of the text; `None` if it is missing.
     pub found: Option<(JsonKind, usize)>,
 }
 
@@ -27,16 +27,16 @@ pub struct Difference {
 pub enum DifferenceKind {
     /// The text has a member that the revision does not define.
     Unknown,
-    /// The text lacks a member that the revision requires, and whose value is known without it: `resultType`, `ttlMs`, `cacheScope`.
+    /// The text lacks a member that the revision requires, but whose value is known without it: `resultType`, `ttlMs`, `cacheScope`.
     Absent,
     /// The text writes an integer with a fraction or an exponent.
     Fraction,
-    /// The revision does not have what is there, and sees something else in its place.
+    /// The revision does not have this part, and gets something else in its place.
     Rewritten,
 }
 
-/// Reports to `sink` where `text`, from which `value` was read, differs from what `value` says at `revision`. `_meta` is not looked
-/// into: it is open.
+/// Reports to `sink` where `text`, from which `value` was read, differs from what `value` says at `revision`. Does not check `_meta`,
+/// because it is open.
 ///
 /// ```
 /// use std::ops::ControlFlow;
@@ -66,7 +66,7 @@ pub fn differences<T: Encode + ?Sized>(
     }
 }
 
-/// `None` if one of the texts cannot be taken apart: decoding has refused it where that matters.
+/// `None` if one of the texts cannot be split into its members: decoding has refused it if that matters.
 fn compare(
     sent: &str,
     known: &str,
@@ -86,7 +86,7 @@ fn compare(
         (JsonKind::Object, JsonKind::Object) => {
             let RawMembers(sent_members) = serde_json::from_str(sent).ok()?;
             let RawMembers(known) = serde_json::from_str(known).ok()?;
-            // Another alternative, whose members are other ones.
+            // This is another alternative, with other members.
             if let (Some(tag), Some(other)) = (tag(&sent_members), tag(&known))
                 && !is_same(tag, other)
             {
@@ -138,26 +138,26 @@ fn compare(
     Some(ControlFlow::Continue(()))
 }
 
-/// Whether a member that is always written need not be there: `_meta`, and the `mode` of an elicitation, whose absence means a form
-/// (R-3). All others that are written without having come are required.
+/// Returns whether a member that is always written may be absent: `_meta`, and the `mode` of an elicitation, whose absence means a form
+/// (R-3). All other members that are written but were not received are required.
 fn is_optional(name: &str) -> bool {
     matches!(name, "_meta" | "mode")
 }
 
-/// The member that tells alternatives apart.
+/// Returns the member that distinguishes alternatives.
 fn tag<'a>(members: &[(String, &'a RawValue)]) -> Option<&'a str> {
     let (_, tag) = members.iter().find(|(name, _)| name == "type")?;
     Some(tag.get())
 }
 
-/// Whether two scalars that are not numbers are the same, however they are written. One that is not text in Rust was not read, but
-/// kept as it is.
+/// Returns whether two scalars that are not numbers are equal, however they are written. A string that Rust cannot represent was not read
+/// but kept as it is.
 fn is_same(one: &str, other: &str) -> bool {
     let text = |json: &str| serde_json::from_str::<String>(json).ok();
     one == other || text(one).is_some_and(|one| text(other).is_some_and(|other| one == other))
 }
 
-/// Whether a number is written with a fraction or an exponent.
+/// Returns whether a number is written with a fraction or an exponent.
 fn has_fraction(number: &str) -> bool {
     number.contains(['.', 'e', 'E'])
 }
@@ -167,7 +167,7 @@ mod tests {
     use super::*;
     use crate::{CallToolResult, decode};
 
-    /// Kinds and pointers of what is different.
+    /// Returns the kinds and pointers of the differences.
     fn found(text: &str, revision: Revision) -> Vec<(DifferenceKind, String)> {
         let result: CallToolResult = decode::from_str(text).unwrap();
         let mut found = Vec::new();

@@ -64,7 +64,7 @@ fn number(need: &Need, number: f64) -> Option<Rule> {
 
 /// Like [`number`], without rounding the integer.
 fn integer(need: &Need, integer: i64) -> Option<Rule> {
-    // An integer is below a limit if it is below the next integer, which a cast limits to the range of `i128`.
+    // An integer is below a limit if it is below the next integer. The cast saturates at the range of `i128`.
     #[expect(clippy::cast_possible_truncation, reason = "saturates")]
     match *need {
         Need::Minimum(least) if i128::from(integer) < least.ceil() as i128 => {
@@ -85,7 +85,7 @@ fn items(need: &Need, count: usize) -> Option<Rule> {
     }
 }
 
-/// The needs of the items of a list or the values of a map.
+/// Returns the needs of the items of a list or the values of a map.
 fn each(needs: &Needs, revision: Revision) -> impl Iterator<Item = &'static Needs> {
     needs
         .iter()

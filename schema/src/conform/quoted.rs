@@ -2,7 +2,7 @@
 
 use std::str::Chars;
 
-/// Whether the JSON string `text` decodes to `wanted`.
+/// Returns whether the JSON string `text` decodes to `wanted`.
 pub(super) fn says(text: &str, wanted: &str) -> bool {
     match text.contains('\\') {
         false => inside(text) == wanted,
@@ -10,7 +10,7 @@ pub(super) fn says(text: &str, wanted: &str) -> bool {
     }
 }
 
-/// The characters of the JSON string `text`. An unpaired surrogate becomes U+FFFD.
+/// Returns the characters of the JSON string `text`. An unpaired surrogate becomes U+FFFD.
 pub(super) fn chars(text: &str) -> impl Iterator<Item = char> {
     let units = Units {
         chars: inside(text).chars(),
@@ -59,7 +59,7 @@ impl Iterator for Units<'_> {
 }
 
 impl Units<'_> {
-    /// The four digits after `\u`.
+    /// Returns the four digits after `\u`.
     fn hex(&mut self) -> Option<u16> {
         let (digits, rest) = self.chars.as_str().split_at_checked(4)?;
         self.chars = rest.chars();

@@ -29,7 +29,7 @@ pub enum Shape {
 pub struct Member(pub &'static str, pub bool, pub Shape);
 
 impl Shape {
-    /// The one JSON type of such values; `None` for any.
+    /// Returns the one JSON type of such values; `None` for any.
     const fn kind(&self) -> Option<JsonKind> {
         match self {
             Self::Any => None,
@@ -128,17 +128,17 @@ struct Inside<'a> {
 }
 
 impl<'a> Inside<'a> {
-    /// Inside `text`, which starts with its bracket.
+    /// Starts inside `text`, whose first byte is its bracket.
     fn of(text: &'a str) -> Self {
         Self { text, at: 1 }
     }
 
-    /// The name, with its quotes, and the value of the next member.
+    /// Returns the name, with its quotes, and the value of the next member.
     fn member(&mut self) -> Option<(&'a str, &'a str)> {
         Some((self.value()?, self.value()?))
     }
 
-    /// The next value, or the name of the next member.
+    /// Returns the next value, or the name of the next member.
     fn value(&mut self) -> Option<&'a str> {
         let bytes = self.text.as_bytes();
         while matches!(
@@ -183,7 +183,7 @@ impl<'a> Inside<'a> {
     }
 }
 
-/// The offset after the string that starts at `at`.
+/// Returns the offset after the string that starts at `at`.
 fn end_of_string(bytes: &[u8], mut at: usize) -> Option<usize> {
     loop {
         at += 1;

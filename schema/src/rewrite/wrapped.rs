@@ -71,7 +71,7 @@ impl Encode for Wrapped<'_> {
     }
 }
 
-/// The object around a value.
+/// The object that contains a value.
 struct Inside<'a>(&'a Json);
 
 impl Encode for Inside<'_> {

@@ -13,8 +13,8 @@ pub fn write_str(text: &str, out: &mut Vec<u8>) {
     }
 }
 
-/// From this length on, the room that the text needs is counted before it is written: growing the buffer on the way copies it, and
-/// touches twice as much new memory.
+/// From this length on, the space that the text needs is determined before it is written: growing the buffer meanwhile would copy it, and
+/// use twice as much new memory.
 const COUNTED: usize = 4 << 10;
 
 #[inline(never)]
@@ -30,14 +30,14 @@ fn write_long(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
     let mut at = 0;
     while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
-        // The whole word first and then less of it: a store of a fixed length costs less than a copy of the length that is right.
+        // Stores the whole word first and then shortens the buffer: a store of a fixed length costs less than a copy of variable length.
         out.extend_from_slice(word);
         let found = marks(u64::from_le_bytes(*word));
         if found == 0 {
             at = write_plain(bytes, at + word.len(), out);
             continue;
         }
-        // The lowest mark is exact; higher ones may be caused by a borrow.
+        // The lowest mark is exact; a borrow may cause higher ones.
         let plain = (found.trailing_zeros() / 8) as usize;
         out.truncate(out.len() - (word.len() - plain));
         write_escaped(word[plain], out);
@@ -52,11 +52,11 @@ fn write_long(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
 }
 
-/// How much is reserved besides `text` bytes, for what follows the text in its message.
+/// Returns how much is reserved besides `text` bytes, for the rest of the message after the text.
 ///
-/// For a large text more than as much again. What is not touched costs nothing, and glibc gives freed memory back to the system as
-/// soon as more than twice the largest buffer so far lies free: the arguments, the value that was read from them and the message, with
-/// one text in each, would come as new memory in each call, which costs more than all the rest of it.
+/// For a large text, this is more than the text again. Memory that is not used costs nothing. But glibc returns freed memory to the system
+/// as soon as more than twice the largest buffer so far is free. The arguments, the value that was read from them and the message contain
+/// one text each. They would be new memory in each call, which costs more than all other work of the call.
 const fn slack(text: usize) -> usize {
     const LARGE: usize = 1 << 20;
     match text < LARGE {
@@ -65,7 +65,7 @@ const fn slack(text: usize) -> usize {
     }
 }
 
-/// Appends the blocks of `bytes`, from `at` on, up to the first with a byte that must be escaped. The offset of what is left.
+/// Appends the blocks of `bytes`, from `at` on, up to the first that contains a byte to escape. Returns the offset of the rest.
 #[inline]
 fn write_plain(bytes: &[u8], mut at: usize, out: &mut Vec<u8>) -> usize {
     const BLOCK: usize = 32;
@@ -87,7 +87,7 @@ fn write_plain(bytes: &[u8], mut at: usize, out: &mut Vec<u8>) -> usize {
     at
 }
 
-/// How many bytes of `bytes` are written as two: control characters, quotes and backslashes. A control character without a short
+/// Returns how many bytes of `bytes` are written as two: control characters, quotes and backslashes. A control character without a short
 /// form takes four more.
 fn escapes(bytes: &[u8]) -> usize {
     // Chunks of at most 255 let the compiler add up in bytes.
@@ -125,7 +125,7 @@ pub fn write_raw(json: &str, out: &mut Vec<u8>) {
     }));
 }
 
-/// The highest bit of each byte that is a control character, a quote or a backslash.
+/// Returns the highest bit of each byte that is a control character, a quote or a backslash.
 pub(super) const fn marks(word: u64) -> u64 {
     let quotes = word ^ (ONES * b'"' as u64);
     let backslashes = word ^ (ONES * b'\\' as u64);
@@ -134,7 +134,7 @@ pub(super) const fn marks(word: u64) -> u64 {
     controls(word) | (quote | backslash) & HIGHEST
 }
 
-/// The highest bit of each byte that is a control character.
+/// Returns the highest bit of each byte that is a control character.
 const fn controls(word: u64) -> u64 {
     word.wrapping_sub(ONES * b' ' as u64) & !word & HIGHEST
 }
@@ -209,7 +209,7 @@ mod tests {
         }
     }
 
-    /// A long text is written without a second buffer, and the end of its message fits behind it.
+    /// A long text is written without a second buffer, and the rest of its message fits after it.
     #[test]
     fn room_is_made_once() {
         for text in [

@@ -27,7 +27,7 @@ pub trait Record: Sized {
     fn read<'de, A: MapAccess<'de>>(members: &mut Members<'de, A>) -> Result<Self, A::Error>;
 }
 
-/// `Deserialize` of a [`Record`].
+/// Implements `Deserialize` for a [`Record`].
 pub fn record<'de, T: Record, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     struct Object<T>(PhantomData<T>);
 
@@ -46,7 +46,7 @@ pub fn record<'de, T: Record, D: Deserializer<'de>>(deserializer: D) -> Result<T
     deserializer.deserialize_map(Object(PhantomData))
 }
 
-/// `Deserialize` of an open enumeration.
+/// Implements `Deserialize` for an open enumeration.
 pub fn text<'de, T: for<'a> From<&'a str>, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<T, D::Error> {
@@ -67,7 +67,7 @@ pub fn text<'de, T: for<'a> From<&'a str>, D: Deserializer<'de>>(
     deserializer.deserialize_str(Text(PhantomData))
 }
 
-/// The value of a required member.
+/// Returns the value of a required member.
 #[inline]
 pub fn need<T, E: Error>(name: &'static str, slot: Option<T>) -> Result<T, E> {
     slot.ok_or_else(|| E::missing_field(name))
@@ -90,7 +90,7 @@ pub fn distinct<E: Error>(extras: Extras) -> Result<Extras, E> {
     }
 }
 
-/// Adds the member's name to the error of its value, unless the reader has noted a position already.
+/// Adds the member's name to the error of its value, unless the reader has already recorded a position.
 #[cold]
 pub(crate) fn within<E: Error>(name: &str, error: E) -> E {
     let text = error.to_string();

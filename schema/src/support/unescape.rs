@@ -2,8 +2,8 @@
 
 use super::escape::marks;
 
-/// The text that `json`, a JSON string with its quotes, stands for. `None` if it is not one, or has an escape for half of a character
-/// beyond the first 65,536: `serde_json` reads all strings, and says what is wrong with a malformed one.
+/// Returns the text of `json`, a JSON string with its quotes. `None` if it is not a string, or has an escape for half of a character beyond
+/// U+FFFF. `serde_json` reads all strings, and reports what is wrong with a malformed one.
 ///
 /// `serde_json` copies a string with escapes twice, through a buffer that grows.
 #[must_use]
@@ -12,14 +12,14 @@ pub fn read_long(json: &str) -> Option<String> {
     let mut out = Vec::with_capacity(bytes.len());
     let mut at = 0;
     while let Some(word) = bytes.get(at..).and_then(|rest| rest.first_chunk()) {
-        // The whole word first and then less of it: a store of a fixed length costs less than a copy of the length that is right.
+        // Stores the whole word first and then shortens the buffer: a store of a fixed length costs less than a copy of variable length.
         out.extend_from_slice(word);
         let found = marks(u64::from_le_bytes(*word));
         if found == 0 {
             at += word.len();
             continue;
         }
-        // The lowest mark is exact; higher ones may be caused by a borrow.
+        // The lowest mark is exact; a borrow may cause higher ones.
         let plain = (found.trailing_zeros() / 8) as usize;
         out.truncate(out.len() - (word.len() - plain));
         at = read_escaped(bytes, at + plain, &mut out)?;
@@ -36,7 +36,7 @@ pub fn read_long(json: &str) -> Option<String> {
     String::from_utf8(out).ok()
 }
 
-/// Appends what the escape at `at` stands for. Returns the offset after it, or `None` if there is no escape.
+/// Appends the text of the escape at `at`. Returns the offset after it, or `None` if there is no escape.
 #[inline]
 fn read_escaped(bytes: &[u8], at: usize, out: &mut Vec<u8>) -> Option<usize> {
     if bytes[at] != b'\\' {
@@ -75,7 +75,7 @@ mod tests {
     fn check(json: &str) {
         let expected = serde_json::from_str::<String>(json).ok();
         let found = read_long(json);
-        // Space around the string and halves of characters are left to `serde_json`.
+        // Strings with space around them or with halves of characters are left to `serde_json`.
         let is_left = found.is_none() && (json.trim() != json || json.contains("\\ud83d"));
         assert!(found == expected || is_left, "{json}: {found:?}");
     }
@@ -97,7 +97,7 @@ mod tests {
             r"\uFFFF",
             r"\u000a",
             r"\ud83d\ude00",
-            // Not JSON strings.
+            // These are not JSON strings.
             "\"",
             "\\",
             r"\x",

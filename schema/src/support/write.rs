@@ -19,7 +19,7 @@ impl<'w, 'v> ObjectWriter<'w, 'v> {
         Self { view, out }
     }
 
-    /// `key` must not need escaping; the generator ensures this.
+    /// Writes a key. `key` must not need escapes; the generator ensures this.
     fn key(&mut self, key: &str) {
         self.out.push(b'"');
         self.out.extend_from_slice(key.as_bytes());
@@ -68,7 +68,7 @@ impl<'w, 'v> ObjectWriter<'w, 'v> {
         self.out.extend_from_slice(b"\",");
     }
 
-    /// Writes such a member at revisions that have it.
+    /// Writes a member that is always the same string, at revisions that have it.
     pub fn constant_in(&mut self, key: &str, known: Revisions, value: &str) {
         if self.view.shows(known) {
             self.constant(key, value);
@@ -91,8 +91,8 @@ impl<'w, 'v> ObjectWriter<'w, 'v> {
         }
     }
 
-    /// Writes the `_meta` of a result. If the author set none, it holds only the server's identity, provided that the view has
-    /// one and is of a `stamped` revision.
+    /// Writes the `_meta` of a result. If the author set none, it contains only the server's identity, provided that the view has one and
+    /// is of a `stamped` revision.
     pub fn result_meta<T: Encode>(&mut self, key: &str, stamped: Revisions, value: &Option<T>) {
         match (value, self.view.server_info()) {
             (Some(value), _) => self.required(key, value),
@@ -107,7 +107,7 @@ impl<'w, 'v> ObjectWriter<'w, 'v> {
         }
     }
 
-    /// Writes the `serverInfo` member of a result's `_meta`: the author's, else the view's.
+    /// Writes the `serverInfo` member of a result's `_meta`: the author's, otherwise the view's.
     pub fn stamp<T: Encode>(&mut self, key: &str, known: Revisions, value: &Option<T>) {
         match value {
             Some(value) => self.required_in(key, known, value),
@@ -145,5 +145,5 @@ impl<'w, 'v> ObjectWriter<'w, 'v> {
     }
 }
 
-/// The member of a result's `_meta` that the encoder sets by itself.
+/// The member of a result's `_meta` that the encoder sets automatically.
 const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";

@@ -38,7 +38,7 @@ impl<'de> Deserialize<'de> for Key<'de> {
     }
 }
 
-/// Reads a string and refuses every other than this one.
+/// Reads a string and refuses any other than this one.
 pub(super) struct Constant(pub(super) &'static str);
 
 impl<'de> DeserializeSeed<'de> for Constant {
@@ -73,7 +73,7 @@ impl From<Integral> for i64 {
     }
 }
 
-/// `number` as an integer, if it is one that a double holds exactly.
+/// Returns `number` as an integer, if it is one that a double represents exactly.
 #[must_use]
 pub fn integral(number: f64) -> Option<i64> {
     #[expect(
@@ -83,7 +83,7 @@ pub fn integral(number: f64) -> Option<i64> {
     (number.fract() == 0.0 && number.abs() < EXACT).then_some(number as i64)
 }
 
-/// 2^53. A double below it stands for one integer only; this one is what `9007199254740993.0` is read as too.
+/// 2^53. A smaller double represents only one integer. This double is also read from `9007199254740993.0`.
 const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// An [`Integral`] or null.

@@ -23,7 +23,7 @@ pub trait Tagged: Sized {
     ) -> Result<Self, A::Error>;
 }
 
-/// `Deserialize` of a [`Tagged`] union.
+/// Implements `Deserialize` for a [`Tagged`] union.
 pub fn tagged<'de, T: Tagged, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     struct Union<T>(PhantomData<T>);
 
@@ -65,7 +65,7 @@ pub trait Present: Sized {
     ) -> Result<Self, A::Error>;
 }
 
-/// `Deserialize` of a [`Present`] union.
+/// Implements `Deserialize` for a [`Present`] union.
 pub fn present<'de, T: Present, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     struct Union<T>(PhantomData<T>);
 
@@ -101,7 +101,7 @@ pub trait Cases: Sized {
     fn pick<'de, A: MapAccess<'de>>(members: &mut Members<'de, A>) -> Result<Self, A::Error>;
 }
 
-/// `Deserialize` of a [`Cases`] union.
+/// Implements `Deserialize` for a [`Cases`] union.
 pub fn cases<'de, T: Cases, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     struct Union<T>(PhantomData<T>);
 
@@ -131,45 +131,45 @@ pub trait ByType: Sized {
     /// The JSON types of the variants, for the error message.
     const EXPECTED: &'static str;
 
-    /// From a string.
+    /// Reads a string.
     #[must_use]
     fn string(_: &str) -> Option<Self> {
         None
     }
 
-    /// From a number.
+    /// Reads a number.
     #[must_use]
     fn number(_: f64) -> Option<Self> {
         None
     }
 
-    /// From an integer that is written without a fraction; `None` if [`number`](Self::number) reads it.
+    /// Reads an integer that is written without a fraction; `None` if [`number`](Self::number) reads it.
     #[must_use]
     fn integer(_: i64) -> Option<Self> {
         None
     }
 
-    /// From a boolean.
+    /// Reads a boolean.
     #[must_use]
     fn boolean(_: bool) -> Option<Self> {
         None
     }
 
-    /// From an array.
+    /// Reads an array.
     fn array<'de, A: SeqAccess<'de>>(_: A) -> Result<Self, A::Error> {
         Err(A::Error::invalid_type(Unexpected::Seq, &Self::EXPECTED))
     }
 
-    /// From an object.
+    /// Reads an object.
     fn object<'de, A: MapAccess<'de>>(_: A) -> Result<Self, A::Error> {
         Err(A::Error::invalid_type(Unexpected::Map, &Self::EXPECTED))
     }
 }
 
-/// Expectation in the error for an integer that no double equals: rounding it would change it silently.
+/// Expectation in the error for an integer that no double represents exactly: rounding would change it without notice.
 const A_DOUBLE: &str = "a number that a double holds exactly, such as an integer up to ±2^53";
 
-/// `Deserialize` of a [`ByType`] union.
+/// Implements `Deserialize` for a [`ByType`] union.
 pub fn by_type<'de, T: ByType, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     struct Union<T>(PhantomData<T>);
 
