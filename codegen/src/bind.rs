@@ -19,29 +19,27 @@
 //! # What is bound
 //!
 //! A definition with a member `method` of one constant string is an *envelope*: `DoRequest` a request, `DoNotification` a
-//! notification. Its `params` are an object, and absent params are an empty one. The result of `DoRequest` is the member `result` of
-//! `DoResultResponse`, else `DoResult`, else the empty result. Types are generated for params and results, for all that they
-//! refer to, and for the `roots` of the facts. Other definitions are not generated, nor is the schema of the file as a whole.
+//! notification. Its `params` are an object, and absent params count as an empty one. The result of `DoRequest` is the member `result` of
+//! `DoResultResponse`, otherwise `DoResult`, otherwise the empty result. Types are generated for params and results, for everything that
+//! they refer to, and for the `roots` of the facts. Other definitions are not generated, nor is the schema of the file as a whole.
 //!
-//! A schema is JSON Schema of draft 2020-12 or draft-07 whose references all are `#/$defs/NAME` (or `#/definitions/NAME`). It is
+//! A schema is JSON Schema of draft 2020-12 or draft-07 in which all references are `#/$defs/NAME` (or `#/definitions/NAME`). It is either
 //! bound, or refused with its file, definition, JSON pointer and a reason. Its limits are [`MOST_BYTES`] and those of
-//! [`normalise`](crate::normalise): [`MOST_SCHEMAS`](crate::normalise::MOST_SCHEMAS),
-//! [`MOST_TEXT`](crate::normalise::MOST_TEXT), which bounds the values of an `enum` too, and
-//! [`DEEPEST`](crate::normalise::DEEPEST). At them it takes about 5 s to bind, in a debug build. Annotations have no effect on values: `title`, `default`, `examples`, `$anchor`,
-//! `discriminator` and the like, and every keyword that starts with `x-`; descriptions become documentation. Formats other
-//! than `uri`, `uri-template` and `byte` are annotations too. Any other keyword that is not enforced is refused, `pattern`
-//! among them, unless it is one that the facts list as `unchecked`.
+//! [`normalise`](crate::normalise): [`MOST_SCHEMAS`](crate::normalise::MOST_SCHEMAS), [`MOST_TEXT`](crate::normalise::MOST_TEXT), which
+//! also limits the values of an `enum`, and [`DEEPEST`](crate::normalise::DEEPEST). A schema at these limits takes about 5 s to bind, in a
+//! debug build. Annotations have no effect on values: `title`, `default`, `examples`, `$anchor`, `discriminator` and the like, and every
+//! keyword that starts with `x-`. Descriptions become documentation. Formats other than `uri`, `uri-template` and `byte` are annotations
+//! too. Any other keyword that is not enforced, such as `pattern`, is refused, unless the facts list it as `unchecked`.
 //!
-//! Reading and the check of `trueform_schema::conform` enforce all the rest; what a receiver lets in
-//! nevertheless has a name, such as `Leniency::UnknownValues`: a value that an `enum` does not have arrives as `Other`.
-//! `minLength` and `maxLength` count Unicode scalar values. `additionalProperties: false` refuses unknown members, but not `_meta` in params and results, nor
-//! `resultType` in results, which the protocol has in all of them. `oneOf` means what `anyOf` does, since the members of a
-//! union have to differ. An integer has 64 bits, and inside of lists and maps it is written without a fraction. As in the core, a
-//! member `resultType` that may be any string is the constant `complete`, and where `ttlMs` or `cacheScope` is required and not
-//! set, 0 or `private` is written.
+//! Reading and the check of `trueform_schema::conform` enforce everything else. Each deviation that a receiver accepts nevertheless has a
+//! name, such as `Leniency::UnknownValues`: a value that an `enum` does not have is read as `Other`. `minLength` and `maxLength` count
+//! Unicode scalar values. `additionalProperties: false` refuses unknown members, except `_meta` in params and results, and `resultType` in
+//! results, which all of them have in the protocol. `oneOf` means the same as `anyOf`, because the members of a union must differ. An
+//! integer has 64 bits, and inside lists and maps it is written without a fraction. As in the core, a member `resultType` that may be any
+//! string is the constant `complete`. If `ttlMs` or `cacheScope` is required and not set, 0 or `private` is written.
 //!
-//! The members of a union differ in their JSON types, or in a constant that all of them require: such a union needs no rule.
-//! Any other needs one in `unions`. A value may contain itself, if an object lies in between.
+//! The members of a union differ in their JSON types, or in a constant that all of them require: such a union needs no rule. Any other
+//! union needs one in `unions`. A value may contain itself, if an object is in between.
 //!
 //! # Names
 //!
@@ -98,11 +96,11 @@
 //! CallToolOutcome = ["CallToolResult", "CreateBookmarkResult"]
 //! ```
 //!
-//! Everything that is not known, or not needed, is an error.
+//! Everything that is unknown, or not needed, is an error.
 //!
-//! The schema is that of `revision`. At the `older` ones its own definitions are the same, but for results of the legacy era: these
-//! lack `resultType`, `ttlMs` and `cacheScope`, which the modern era added. Definitions that equal one of the core are those of the
-//! older core.
+//! The schema is that of `revision`. At the `older` revisions, its own definitions are the same, except for results of the legacy era:
+//! these have no `resultType`, `ttlMs` and `cacheScope`, which the modern era added. Definitions that equal one of the core are those of
+//! the older core.
 
 mod descriptions;
 
@@ -122,8 +120,8 @@ use crate::problem::{Problem, unescape};
 use crate::provenance::Source;
 use crate::{Inputs, correct, docs, emit, generate, store};
 
-/// The stack in bytes on which a schema is bound: several times what one of the greatest depth takes in a debug build. The system
-/// only provides the part that is used.
+/// The size in bytes of the stack on which a schema is bound: several times the need of a schema of the greatest depth in a debug build.
+/// The system only provides the part that is used.
 const STACK: usize = 64 << 20;
 
 /// Most bytes of a schema file, descriptions included: 2 MiB.
@@ -144,8 +142,8 @@ mod core {
 ///     .build();
 /// ```
 ///
-/// and in the crate: `pub mod bookmarks { include!(concat!(env!("OUT_DIR"), "/bookmarks.rs")); }`. The [module](self) has the
-/// form of both files, and the dependencies of the crate.
+/// and in the crate: `pub mod bookmarks { include!(concat!(env!("OUT_DIR"), "/bookmarks.rs")); }`. The [module](self) describes the form of
+/// both files, and the dependencies of the crate.
 #[derive(Clone, Debug)]
 pub struct Extension {
     name: String,
@@ -154,8 +152,8 @@ pub struct Extension {
 }
 
 impl Extension {
-    /// An extension by its short name (lower-case letters, digits and `_`), which becomes the name of the generated file.
-    /// Reads `NAME.schema.json` and `NAME.toml` unless other files are set.
+    /// Creates an extension with its short name (lower-case letters, digits and `_`), which becomes the name of the generated file. Reads
+    /// `NAME.schema.json` and `NAME.toml` unless other files are set.
     #[must_use]
     pub fn new(name: &str) -> Extension {
         Extension {
@@ -165,21 +163,21 @@ impl Extension {
         }
     }
 
-    /// The JSON schema, as published: its descriptions become the documentation of the bindings.
+    /// Sets the JSON schema, as published: its descriptions become the documentation of the bindings.
     #[must_use]
     pub fn schema(mut self, file: impl Into<PathBuf>) -> Extension {
         self.schema = file.into();
         self
     }
 
-    /// The facts that the schema cannot express: identifier, extended revision, directions of methods, rules of unions.
+    /// Sets the facts that the schema cannot express: identifier, extended revision, directions of methods, rules of unions.
     #[must_use]
     pub fn facts(mut self, file: impl Into<PathBuf>) -> Extension {
         self.facts = file.into();
         self
     }
 
-    /// The Rust text of the bindings.
+    /// Returns the Rust text of the bindings.
     ///
     /// # Errors
     /// A file cannot be read, or is incomplete or inconsistent; the problem names file, definition and JSON pointer.
@@ -285,8 +283,8 @@ impl Extension {
     }
 }
 
-/// `problem` with a pointer that leads somewhere in `document`: draft-07 keeps its definitions elsewhere, and what is flattened on
-/// reading has no place of its own, so its problems are those of the schema that holds it.
+/// Returns `problem` with a pointer that exists in `document`: draft-07 has its definitions elsewhere. A part that is flattened when it is
+/// read has no place of its own, so its problems are reported for the schema that contains it.
 fn as_written(document: &Value, mut problem: Problem) -> Problem {
     let mut place = String::new();
     let mut here = document;
@@ -302,7 +300,7 @@ fn as_written(document: &Value, mut problem: Problem) -> Problem {
             Value::Array(items) => token.parse::<usize>().ok().and_then(|i| items.get(i)),
             _ => None,
         };
-        // A missing member is named, if all that leads to it is there.
+        // A missing member is named, if everything on the path to it exists.
         if next.is_none() && (tokens.next().is_some() || !here.is_object()) {
             break;
         }
@@ -331,7 +329,7 @@ fn as_written(document: &Value, mut problem: Problem) -> Problem {
     problem
 }
 
-/// The inputs of the core and its model, which are the same for all extensions.
+/// Returns the inputs of the core and its model, which are the same for all extensions.
 fn core() -> Result<&'static (Inputs, Model), Problem> {
     static CORE: OnceLock<Result<(Inputs, Model), Problem>> = OnceLock::new();
     let core = CORE.get_or_init(|| {
@@ -342,7 +340,7 @@ fn core() -> Result<&'static (Inputs, Model), Problem> {
     core.as_ref().map_err(Clone::clone)
 }
 
-/// The inputs of the core, without our own extensions.
+/// Returns the inputs of the core, without the extensions of this project.
 fn core_inputs() -> Result<Inputs, Problem> {
     let parse = |(name, text): &(&str, &str)| match serde_json::from_str(text) {
         Ok(document) => Ok(((*name).to_owned(), document)),

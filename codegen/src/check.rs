@@ -100,7 +100,7 @@ fn verdict(schema: &Path, official: &Path, source: &Source, entry: &Entry) -> Ve
     }
 }
 
-/// The first place where the committed text is not the normal form.
+/// Returns the first place where the committed text is not the normal form.
 fn difference(normal: &str, committed: &str) -> Problem {
     let same = normal
         .lines()
@@ -123,7 +123,7 @@ fn difference(normal: &str, committed: &str) -> Problem {
     Problem::at("", message)
 }
 
-/// Committed files that no entry vouches for.
+/// Returns the committed files without an entry.
 fn strays(schema: &Path, provenance: &Provenance) -> Vec<Finding> {
     let known: BTreeSet<_> = provenance
         .sources()

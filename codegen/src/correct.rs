@@ -12,7 +12,7 @@ use crate::{
 /// Applies every correction of the overlay.
 ///
 /// # Errors
-/// A correction names a file that is not there, does not find what it expects, or finds the member that it would add.
+/// A correction names a file that does not exist, does not find what it expects, or finds the member that it would add.
 pub(crate) fn apply(inputs: &mut Inputs) -> Result<(), Problem> {
     let corrections = inputs.overlay.correct.clone();
     for correction in &corrections {
@@ -37,7 +37,7 @@ pub(crate) fn apply(inputs: &mut Inputs) -> Result<(), Problem> {
 pub(crate) fn copied(document: &mut Value, corrections: &[Correction], revision: &str) {
     for correction in corrections {
         if correction.files.iter().any(|file| file == revision) {
-            // A document that does not have the definition, or another one of that name, has no such fault.
+            // A document without the definition, or with a different one of that name, does not have this fault.
             let _ = correct(document, correction);
         }
     }

@@ -10,7 +10,7 @@ pub const PAGE: &str = "runtime/src/guide/revisions.md";
 const OPEN: &str = "<!-- coverage:";
 const CLOSE: &str = "<!-- /coverage -->";
 
-/// Every method with who sends it at each revision: `c` the client, `s` the server, `cs` either.
+/// Returns every method with its sender at each revision: `c` the client, `s` the server, `cs` either.
 #[must_use]
 pub fn table(model: &Model) -> String {
     let mut out = String::from("| method |");
@@ -27,7 +27,7 @@ pub fn table(model: &Model) -> String {
     out
 }
 
-/// `page` with the table between its two `coverage` comments; `None` if it lacks those comments.
+/// Returns `page` with the table between its two `coverage` comments; `None` if it does not have these comments.
 #[must_use]
 pub fn update(page: &str, model: &Model) -> Option<String> {
     let open = page.find(OPEN)?;

@@ -1,7 +1,7 @@
 //! The changes between two schemas, classified, in the terms of the protocol.
 //!
-//! Owns the vocabulary of methods and named types. The changes of one schema are found by [`trueform_compare`], which
-//! compares single schemas and is also used for other contracts.
+//! Defines the vocabulary of methods and named types. [`trueform_compare`] finds the changes of a single schema; it is also used for other
+//! contracts.
 
 mod methods;
 mod render;
@@ -88,13 +88,13 @@ pub struct Diff {
 }
 
 impl Diff {
-    /// Whether nothing changed.
+    /// Returns whether nothing changed.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty()
     }
 
-    /// The number of changes of this severity.
+    /// Returns the number of changes of this severity.
     #[must_use]
     pub fn count(&self, impact: Impact) -> usize {
         self.changes
@@ -103,7 +103,7 @@ impl Diff {
             .count()
     }
 
-    /// The severity of the worst change; `None` if nothing changed.
+    /// Returns the severity of the worst change; `None` if nothing changed.
     #[must_use]
     pub fn worst(&self) -> Option<Impact> {
         self.changes.iter().map(|change| change.impact).max()
@@ -116,10 +116,10 @@ impl fmt::Display for Diff {
     }
 }
 
-/// The changes between two schema files in [normal form](crate::import).
+/// Returns the changes between two schema files in [normal form](crate::import).
 ///
-/// A type that merely got a name (its content was written inline before) is not a change, nor is another spelling of the
-/// same thing. Changes inside a named type are reported once, under that type.
+/// If a type only gets a name (its content was inline before), or the same content is written in another way, that is not a change. Changes
+/// inside a named type are reported once, under that type.
 ///
 /// # Errors
 /// One of the documents has no `$defs`, or refers to a definition it does not have.
@@ -130,8 +130,8 @@ pub fn diff(old: &Value, new: &Value) -> Result<Diff, Problem> {
     })
 }
 
-/// A schema file in normal form. Its definition of "any JSON" omits two JSON types; that is a fault of the official file and not
-/// a constraint.
+/// Returns a schema file in normal form. Its definition of "any JSON" omits two JSON types; that is a fault of the official file and not a
+/// constraint.
 fn document(file: &Value) -> Result<Document<'_>, Problem> {
     if !file.get("$defs").is_some_and(Value::is_object) {
         return Err(Problem::at(

@@ -27,7 +27,7 @@ pub fn coverage(model: &Model, inputs: &Inputs) -> Coverage {
     }
 }
 
-/// The paths of the items of `model` that have no entry.
+/// Returns the paths of the items of `model` that have no entry.
 #[must_use]
 pub fn undescribed(model: &Model, inputs: &Inputs) -> Vec<String> {
     let mut paths = paths(model);
@@ -35,14 +35,14 @@ pub fn undescribed(model: &Model, inputs: &Inputs) -> Vec<String> {
     paths.into_iter().collect()
 }
 
-/// The subject in the specification, such as `tools`, that `words` link to.
+/// Returns the subject in the specification, such as `tools`, that `words` link to.
 pub(crate) fn topic(words: &str) -> Option<&str> {
     let (_, link) = words.split_once("[Specification: ")?;
     link.split_once(']').map(|(topic, _)| topic)
 }
 
 /// # Errors
-/// An entry for an item that does not exist, because nobody would read it.
+/// An entry for an item that does not exist, because it would never be used.
 pub(crate) fn check(model: &Model, inputs: &Inputs) -> Result<(), Problem> {
     let paths = paths(model);
     match inputs.docs.keys().find(|path| !paths.contains(*path)) {
@@ -53,7 +53,7 @@ pub(crate) fn check(model: &Model, inputs: &Inputs) -> Result<(), Problem> {
     }
 }
 
-/// The path of `item` in the docs file; the items of an extension are prefixed by its name.
+/// Returns the path of `item` in the docs file; the items of an extension are prefixed by its name.
 pub(crate) fn path(extension: Option<&str>, item: &str) -> String {
     match extension {
         Some(name) => format!("{name}::{item}"),

@@ -1,7 +1,7 @@
-//! Passes 4 to 6, writing half: the model as Rust text.
+//! Passes 4 to 6, the writing part: the model as Rust text.
 //!
-//! The text holds only what differs per type; every algorithm is in `trueform_schema::support`. It is formatted, carries no
-//! time stamp, and depends on nothing but its inputs.
+//! The text contains only what differs per type; every algorithm is in `trueform_schema::support`. It is formatted, has no time stamp, and
+//! depends only on its inputs.
 
 mod conform;
 mod dispatch;
@@ -26,7 +26,7 @@ use crate::{
     types::{self, FieldTypes},
 };
 
-/// The files of all modules.
+/// Returns the files of all modules.
 pub(crate) fn emit(model: &Model, inputs: &Inputs) -> Result<Generated, Problem> {
     // One enumeration holds the methods of all modules of this crate.
     let modules = model.extensions.values().chain([model]);
@@ -45,7 +45,7 @@ pub(crate) fn emit(model: &Model, inputs: &Inputs) -> Result<Generated, Problem>
     Ok(files)
 }
 
-/// The module of the extension `name`, for a crate other than the schema crate.
+/// Returns the module of the extension `name`, for a crate other than the schema crate.
 pub(crate) fn emit_elsewhere(
     core: &Model,
     extension: &Model,
@@ -160,7 +160,7 @@ fn header(fingerprint: u64) -> String {
     )
 }
 
-/// The imports that `body` needs.
+/// Returns the imports that `body` needs.
 fn imports(cx: &Context<'_>, body: &str) -> String {
     let mut names: BTreeSet<String> = [
         "DecodeError",
@@ -261,12 +261,12 @@ fn collect_leaves(model: &Model, names: &mut BTreeSet<String>) {
     }
 }
 
-/// A type as Rust spells it.
+/// Returns a type as Rust spells it.
 fn rust(ty: &TypeRef) -> String {
     rust_in("", ty)
 }
 
-/// A type as Rust spells it where `path` leads to the module of the bindings.
+/// Returns a type as Rust spells it, if `path` leads to the module of the bindings.
 fn rust_in(path: &str, ty: &TypeRef) -> String {
     match ty {
         TypeRef::Bool => "bool".to_owned(),
@@ -281,7 +281,7 @@ fn rust_in(path: &str, ty: &TypeRef) -> String {
     }
 }
 
-/// The declared type of a parameter for a field of type `spelled`, and the expression that converts it.
+/// Returns the declared type of a parameter for a field of type `spelled`, and the expression that converts it.
 fn parameter(spelled: &str, name: &str) -> (String, String) {
     match spelled {
         "bool" | "i64" | "f64" => (spelled.to_owned(), name.to_owned()),
@@ -291,12 +291,12 @@ fn parameter(spelled: &str, name: &str) -> (String, String) {
 }
 
 impl Context<'_> {
-    /// Whether the module defines its own `Method` instead of using the core's.
+    /// Returns whether the module defines its own `Method` instead of using the core's.
     fn has_method(&self) -> bool {
         self.extension.is_none() || self.home == Home::Elsewhere
     }
 
-    /// The path of `trueform-schema`.
+    /// Returns the path of `trueform-schema`.
     fn root(&self) -> &'static str {
         match self.home {
             Home::Schema => "crate",
@@ -304,7 +304,7 @@ impl Context<'_> {
         }
     }
 
-    /// The file of the facts, which problems name.
+    /// Returns the file of the facts, which problems name.
     fn facts_file(&self) -> String {
         match self.extension {
             Some((name, _)) => self.inputs.files_of(name).facts,
@@ -312,14 +312,14 @@ impl Context<'_> {
         }
     }
 
-    /// The identifier of the extension.
+    /// Returns the identifier of the extension.
     fn identifier(&self) -> Option<&str> {
         let (name, _) = self.extension?;
         let facts = self.inputs.overlay.extensions.get(name)?;
         Some(&facts.identifier)
     }
 
-    /// Whether clients declare the extension.
+    /// Returns whether clients declare the extension.
     fn client_declares(&self) -> bool {
         let facts = self
             .extension
@@ -329,7 +329,7 @@ impl Context<'_> {
             .unwrap_or(true)
     }
 
-    /// The doc sentence of a type without an entry in `docs.toml`.
+    /// Returns the doc sentence of a type without an entry in `docs.toml`.
     fn neutral(&self, name: &str) -> String {
         match self.extension {
             None => format!("`{name}` of the Model Context Protocol."),
@@ -337,12 +337,12 @@ impl Context<'_> {
         }
     }
 
-    /// Every revision.
+    /// Returns the set of all revisions.
     fn all(&self) -> Bits {
         Bits(u8::MAX >> (8 - self.model.revisions.len()))
     }
 
-    /// The constant for a set of revisions.
+    /// Returns the constant for a set of revisions.
     fn set(&self, bits: Bits) -> String {
         if bits == self.all() {
             return "Revisions::ALL".to_owned();
@@ -351,7 +351,7 @@ impl Context<'_> {
         set_name(self.model, bits)
     }
 
-    /// The type of a field of the struct `name`, without the `Option` of an optional one.
+    /// Returns the type of a field of the struct `name`, without the `Option` of an optional one.
     fn field_type(&self, name: &str, field: &Field) -> String {
         let key = (name.to_owned(), field.json_name.clone());
         self.field_types
@@ -360,13 +360,13 @@ impl Context<'_> {
             .unwrap_or_else(|| rust(&field.ty))
     }
 
-    /// A doc comment: the text of `docs.toml`, else a neutral sentence, then the revisions.
+    /// Writes a doc comment: the text of `docs.toml`, otherwise a neutral sentence, then the revisions.
     fn doc(&self, item: &str, neutral: &str, known: Bits, of: Bits, out: &mut String) {
         let path = docs::path(self.extension.map(|(name, _)| name), item);
         self.doc_at(&path, neutral, known, of, out);
     }
 
-    /// The doc comment of a function that sends `method`, which a client sends at the revisions `known`.
+    /// Writes the doc comment of a function that sends `method`, which a client sends at the revisions `known`.
     fn doc_of_method(&self, method: &MethodDef, known: Bits, out: &mut String) {
         // All methods are variants of one enumeration of the core.
         let path = format!("Method.{}", method.name);
@@ -386,7 +386,7 @@ impl Context<'_> {
     }
 }
 
-/// `line` for a comment: characters that end a line, or are not shown, as escapes.
+/// Returns `line` for a comment: characters that end a line, or are invisible, are escaped.
 fn printable(line: &str) -> String {
     let escaped = |c: char| match c.is_control() || matches!(c, '\u{2028}' | '\u{2029}') {
         true => c.escape_default().collect(),
@@ -395,7 +395,7 @@ fn printable(line: &str) -> String {
     line.chars().map(escaped).collect()
 }
 
-/// `text` inside a JSON string, as the writers of objects take names and constants.
+/// Returns `text` as it is written inside a JSON string; the writers of objects expect names and constants in this form.
 fn json_inside(text: &str) -> String {
     let quoted = serde_json::Value::from(text).to_string();
     quoted[1..quoted.len() - 1].to_owned()

@@ -16,7 +16,7 @@ use crate::{
     problem::{Problem, referred},
 };
 
-/// The Rust text of all bindings.
+/// Returns the Rust text of all bindings.
 ///
 /// # Errors
 /// The problem that [`model`] reports.
@@ -24,7 +24,7 @@ pub fn generate(inputs: &Inputs) -> Result<Generated, Problem> {
     emit::emit(&model(inputs)?, inputs)
 }
 
-/// The superset model of all revisions, with the models of the extensions in it.
+/// Returns the superset model of all revisions, with the models of the extensions in it.
 ///
 /// # Errors
 /// The first problem of the schemas or the overlay: an unknown keyword, shapes that cannot be merged, a union without a rule,
@@ -40,7 +40,7 @@ pub fn model(inputs: &Inputs) -> Result<Model, Problem> {
     Ok(model)
 }
 
-/// The model of all revisions, without extensions.
+/// Returns the model of all revisions, without extensions.
 pub(crate) fn core(inputs: &Inputs) -> Result<Model, Problem> {
     let overlay = &inputs.overlay;
     let names: Vec<String> = inputs.revisions.keys().cloned().collect();
@@ -72,13 +72,13 @@ pub(crate) fn core(inputs: &Inputs) -> Result<Model, Problem> {
     })
 }
 
-/// The index of the first revision of the modern era.
+/// Returns the index of the first revision of the modern era.
 fn modern_since(inputs: &Inputs) -> usize {
     let mut names = inputs.revisions.keys();
     let modern = names.position(|name| *name >= inputs.overlay.modern_since);
     modern.unwrap_or(inputs.revisions.len())
 }
-/// The model of the extension `name` of the core `core`.
+/// Returns the model of the extension `name` of the core `core`.
 pub(crate) fn extension(
     inputs: &Inputs,
     core: &Model,
@@ -215,7 +215,7 @@ pub(crate) fn extension(
     Ok(model)
 }
 
-/// Whether the struct `params` has a required string `member`.
+/// Returns whether the struct `params` has a required string `member`.
 fn has_text(model: &Model, params: &TypeRef, member: &str) -> bool {
     let TypeRef::Named(name) = params else {
         return false;
@@ -228,7 +228,7 @@ fn has_text(model: &Model, params: &TypeRef, member: &str) -> bool {
         .any(|field| field.json_name == member && field.always && field.ty == TypeRef::String)
 }
 
-/// Whether `identifier` can be declared in `capabilities.extensions`: a vendor prefix, a slash and a name.
+/// Returns whether `identifier` can be declared in `capabilities.extensions`: a vendor prefix, a slash and a name.
 fn is_identifier(identifier: &str) -> bool {
     identifier
         .split_once('/')
@@ -241,7 +241,7 @@ fn definitions(document: &Value) -> Result<Definitions, Problem> {
     Ok(definitions)
 }
 
-/// The definitions of `extension` that are equal to those of the same name in `core`, including all definitions that they refer to.
+/// Returns the definitions of `extension` that are equal to those of the same name in `core`, including all definitions that they refer to.
 fn shared(extension: &Value, core: &Value) -> BTreeSet<String> {
     let definitions = |document: &Value| match document.get("$defs") {
         Some(Value::Object(definitions)) => definitions.clone(),

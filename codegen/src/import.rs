@@ -2,8 +2,8 @@
 //!
 //! The normal form is draft 2020-12 with every definition under `$defs`, every key sorted, and every annotation that is
 //! prose removed. It accepts exactly the values that the official file accepts, so it serves as the oracle of the tests too.
-//! The walk is over *schemas*, not over JSON: a property named `description` or `const` is a property. A keyword this module
-//! does not know is an error, since dropping it could change a verdict and keeping it could keep prose.
+//! Walks *schemas*, not JSON: a property named `description` or `const` is a property. A keyword that this module does not know is an
+//! error, because dropping it could change a verdict and keeping it could keep prose.
 
 use serde_json::{Map, Value};
 
@@ -15,13 +15,13 @@ const DRAFT_07: [&str; 2] = [
 ];
 const DRAFT_2020_12: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// The normal form of an official schema file, as the text that is committed: pretty JSON with a final newline.
+/// Returns the normal form of an official schema file, as the text that is committed: pretty JSON with a final newline.
 ///
-/// Normalising a normal form gives the same bytes.
+/// Normalising a normal form returns the same bytes.
 ///
 /// # Errors
-/// The first place that is not JSON, not one of the two drafts the specification has used, an unknown keyword, or a
-/// reference to a definition that the file does not have.
+/// The first place that is not JSON, a draft other than the two that the specification has used, an unknown keyword, or a reference to a
+/// definition that the file does not have.
 ///
 /// ```
 /// let official = r##"{
@@ -42,7 +42,7 @@ pub fn normal_form(official: &str) -> Result<String, Problem> {
     Ok(text)
 }
 
-/// [`normal_form`] over parsed JSON.
+/// Normalises parsed JSON, like [`normal_form`].
 ///
 /// # Errors
 /// As for [`normal_form`].
@@ -93,7 +93,7 @@ impl Draft {
     }
 }
 
-/// The definitions of the file and the member that holds them. Other members of the root must not restrict values.
+/// Returns the definitions of the file and the member that holds them. Other members of the root must not restrict values.
 fn definitions(root: &Map<String, Value>) -> Result<(&'static str, &Map<String, Value>), Problem> {
     for key in root.keys() {
         match key.as_str() {
@@ -133,9 +133,9 @@ fn definitions(root: &Map<String, Value>) -> Result<(&'static str, &Map<String, 
     }
 }
 
-/// Annotations that are prose, or that neither restrict values nor help a generator. `default` is not among them: it is data (the
-/// value that absence means), and dropping it could not be undone. Keywords that start with `x-` are annotations of tools;
-/// `discriminator`, of OpenAPI, repeats what the members of a union say.
+/// Returns whether a keyword is an annotation that is prose, or that neither restricts values nor helps a generator. `default` is not among
+/// them: it is data (the value that absence means), and dropping it could not be undone. Keywords that start with `x-` are annotations of
+/// tools. `discriminator`, of OpenAPI, repeats what the members of a union say.
 fn is_prose(keyword: &str) -> bool {
     matches!(
         keyword,
@@ -152,7 +152,7 @@ fn is_prose(keyword: &str) -> bool {
     ) || keyword.starts_with("x-")
 }
 
-/// Kind of a keyword's value, which a walk has to know to find the schemas in it.
+/// Kind of a keyword's value. A walk needs it to find the schemas in the value.
 enum Holds {
     Data,
     Schema,
@@ -269,7 +269,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Some generators repeat the draft in every definition; that is harmless as long as it is the same one.
+    /// Checks a repeated `$schema`. Some generators repeat the draft in every definition; that is harmless as long as it is the same draft.
     fn nested_draft(&self, value: &Value, at: &str) -> Result<(), Problem> {
         let same = value.as_str().is_some_and(|uri| match self.draft {
             Draft::V07 => DRAFT_07.contains(&uri),

@@ -16,7 +16,7 @@ pub struct Files {
     pub facts: String,
 }
 
-/// Everything the generator reads: the normal forms with the overlay's corrections applied, the overlay, our own docs.
+/// Everything that the generator reads: the normal forms with the overlay's corrections applied, the overlay, and the docs of this project.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Inputs {
@@ -26,16 +26,16 @@ pub struct Inputs {
     pub extensions: BTreeMap<String, Value>,
     /// The facts that a JSON schema cannot express.
     pub overlay: Overlay,
-    /// Our own words by item path: `Tool`, `Tool.title`, `Role.user`.
+    /// The descriptions of this project by item path: `Tool`, `Tool.title`, `Role.user`.
     pub docs: BTreeMap<String, String>,
-    /// The files that a user named for an extension, by extension; problems name them.
+    /// The files that a user named for an extension, by extension. Problems name them.
     pub files: BTreeMap<String, Files>,
     /// FNV-1a over names and bytes of all input files.
     pub fingerprint: u64,
 }
 
 impl Inputs {
-    /// The files of the extension `name`, as problems name them.
+    /// Returns the files of the extension `name`, as problems name them.
     pub(crate) fn files_of(&self, name: &str) -> Files {
         match self.files.get(name) {
             Some(files) => files.clone(),

@@ -1,7 +1,7 @@
 //! Imports official Model Context Protocol schemas and generates the Rust bindings of Trueform.
 //!
-//! That the bindings keep to the schemas is proven by its tests, which compare them with an independent validator on random and
-//! damaged values: 5,000 comparisons of each revision in every run, 500,000 in CI, and 10⁷ in all by
+//! Its tests check that the bindings conform to the schemas: they compare them with an independent validator on random and damaged
+//! values. Every run makes 5,000 comparisons of each revision, and CI 500,000. This command makes 10⁷ in all:
 //!
 //! ```sh
 //! TRUEFORM_COMPARISONS=2_000_000 cargo test -p trueform-codegen --test it -- --nocapture proof::conform:: proof::twin::

@@ -1,4 +1,4 @@
-//! Reading the schema folder: the files that together determine the generated code, and their fingerprint.
+//! Reads the schema folder: the files that together determine the generated code, and their fingerprint.
 //!
 //! Knows the places of inputs, not their meaning.
 
@@ -12,7 +12,7 @@ impl Inputs {
     /// Reads and corrects the schema folder `schema`.
     ///
     /// # Errors
-    /// A file cannot be read or parsed, or a correction of the overlay does not apply (or no longer does).
+    /// A file cannot be read or parsed, or a correction of the overlay does not apply or no longer applies.
     pub fn read(schema: &Path) -> Result<Self, Problem> {
         let mut fingerprint = Fingerprint::new();
         let revisions = read_folder(schema, "revisions", &mut fingerprint)?;

@@ -1,8 +1,8 @@
-//! Pass 3: the definitions of all revisions as one superset model.
+//! Pass 3: merges the definitions of all revisions into one superset model.
 //!
-//! Walks all revisions in step from the params and results of every method. A *position* is a place in the merged
-//! model; its *nodes* are the schemas of the single revisions there. Positions of the same type name share one entry,
-//! so the walk is a fixpoint: entries gain nodes until nothing is new, then the types are built from them.
+//! Walks all revisions in parallel, from the params and results of every method. A *position* is a place in the merged model; its *nodes*
+//! are the schemas of the single revisions there. Positions of the same type name share one entry, so the walk is a fixpoint: entries get
+//! nodes until nothing is new, then the types are built from them.
 
 mod build;
 mod distinguish;
@@ -32,7 +32,7 @@ pub(crate) struct Sources<'a> {
     pub(crate) files: Vec<String>,
     /// The file of the facts, which problems name.
     pub(crate) facts: String,
-    /// Their definitions; empty for revisions an extension does not extend.
+    /// Their definitions; empty for revisions that an extension does not extend.
     pub(crate) revisions: Vec<Definitions>,
     /// Index of the first revision of the modern era.
     pub(crate) modern_since: usize,
@@ -48,7 +48,7 @@ pub(crate) struct Sources<'a> {
 }
 
 impl Sources<'_> {
-    /// A problem of the facts.
+    /// Returns a problem of the facts.
     pub(crate) fn problem(&self, message: impl Into<String>) -> Problem {
         Problem::at("", message).in_file(&self.facts)
     }
@@ -60,7 +60,7 @@ struct Node<'a> {
     revision: usize,
     schema: &'a Schema,
     at: String,
-    /// The definitions it was reached through, outermost first.
+    /// The definitions through which it was reached, outermost first.
     names: Vec<&'a str>,
 }
 
@@ -82,20 +82,20 @@ struct Merger<'a> {
     entries: BTreeMap<String, MergedType<'a>>,
     definitions: BTreeMap<(usize, String), TypeRef>,
     decisions: BTreeSet<String>,
-    /// Overlay positions that were reached, to report those that no longer are.
+    /// Overlay positions that were reached. The others are reported as unused.
     used: BTreeSet<String>,
     /// The Rust names of the types of an extension.
     rust_names: RustNames,
     /// The rules of unions that the overlay need not contain.
     rules: BTreeMap<String, UnionRule>,
-    /// How many lists, maps and nullable values the current position lies in.
+    /// How many lists, maps and nullable values enclose the current position.
     depth: usize,
     /// The entries that were added and not yet expanded.
     added: BTreeSet<String>,
     changed: bool,
 }
 
-/// The superset model of `sources`.
+/// Returns the superset model of `sources`.
 ///
 /// # Errors
 /// Shapes that cannot be merged without an overlay line, unions without a rule, unused overlay lines.
@@ -139,7 +139,7 @@ pub(crate) fn merge(sources: &Sources<'_>) -> Result<Model, Problem> {
                 merger.add(name, Kind::Union, node)?;
             }
         }
-        // Also the types that this finds, so that a long chain of types does not need a round for each.
+        // Includes the types that this round finds, so that a long chain of types does not need a round for each.
         merger.added = merger.entries.keys().cloned().collect();
         while !merger.added.is_empty() {
             for name in std::mem::take(&mut merger.added) {
@@ -348,7 +348,7 @@ impl<'a> Merger<'a> {
         Problem::at(node.at.clone(), message).in_file(&self.sources.files[node.revision])
     }
 
-    /// Params and results are objects, as the protocol has it.
+    /// Checks that params and results are objects, as the protocol requires.
     fn check_object(
         &self,
         ty: &TypeRef,
@@ -375,7 +375,7 @@ impl<'a> Merger<'a> {
         }
     }
 
-    /// The rule of the union `name`: that of the overlay, else the one that its members suggest.
+    /// Returns the rule of the union `name`: that of the overlay, otherwise the one that its members suggest.
     fn rule(&self, name: &str) -> Option<&UnionRule> {
         self.sources
             .unions
@@ -383,7 +383,7 @@ impl<'a> Merger<'a> {
             .or_else(|| self.rules.get(name))
     }
 
-    /// Unreachable definitions, envelopes excepted.
+    /// Returns the unreachable definitions, except envelopes.
     fn unreached(&self) -> BTreeMap<String, Bits> {
         let mut unreached: BTreeMap<String, Bits> = BTreeMap::new();
         for (revision, definitions) in self.sources.revisions.iter().enumerate() {
@@ -401,8 +401,8 @@ impl<'a> Merger<'a> {
     }
 }
 
-/// The Rust names of the types of an extension. Those of the core are the names of its definitions, which the merge of revisions
-/// relies on.
+/// The Rust names of the types of an extension. For the core, the names of its definitions are used, because the merge of revisions relies
+/// on them.
 #[derive(Debug, Default)]
 struct RustNames {
     /// By the name of the definition.
@@ -435,7 +435,7 @@ impl RustNames {
             .flat_map(BTreeMap::keys)
             .filter(|name| !sources.shared.contains(*name))
             .collect();
-        // What the extension takes from the core keeps its name.
+        // Types that the extension takes from the core keep their names.
         for ((_, definition), ty) in &core.definitions {
             if sources.shared.contains(definition)
                 && let Some(name) = ty.named()
@@ -452,14 +452,14 @@ impl RustNames {
                 }
             }
         }
-        // Two positions that are to share a type are named alike; a position without a name must not share their type.
+        // Positions that must share a type have the same name; a position without a name must not share their type.
         for name in sources.type_names.values().chain(sources.roots.keys()) {
             rust.used.insert(name);
         }
         Ok(rust)
     }
 
-    /// The name of the type of the schema at `place`, which is `proposed` unless that is used.
+    /// Returns the name of the type of the schema at `place`: `proposed` unless that is used.
     fn of_place(&mut self, place: &str, proposed: &str) -> String {
         if let Some(name) = self.places.get(place) {
             return name.clone();

@@ -1,7 +1,7 @@
-//! Pass 5, reading half: the methods of every revision, from the envelopes.
+//! Pass 5, the reading part: the methods of every revision, from the envelopes.
 //!
-//! An envelope is a definition with a constant `method`. Its params and results become the roots that the merge starts
-//! from. No method name is written here: facts that the schemas lack are in the overlay.
+//! An envelope is a definition with a constant `method`. Its params and results become the roots from which the merge starts. This file
+//! contains no method name: facts that the schemas do not have are in the overlay.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,7 +30,7 @@ pub(crate) struct Draft {
     pub(crate) rules: BTreeMap<usize, MethodRules>,
 }
 
-/// All methods by wire name.
+/// Returns all methods by wire name.
 pub(crate) fn drafts(sources: &Sources<'_>) -> Result<BTreeMap<String, Draft>, Problem> {
     let mut drafts = BTreeMap::new();
     for (revision, definitions) in sources.revisions.iter().enumerate() {
@@ -66,7 +66,7 @@ pub(crate) fn drafts(sources: &Sources<'_>) -> Result<BTreeMap<String, Draft>, P
             };
             let at = child(&child(&child("/$defs", envelope), "properties"), "params");
             match object.properties.get("params") {
-                // JSON-RPC has params as optional; a method of an extension may do without, or not say what they are.
+                // JSON-RPC has params as optional. A method of an extension may have no params, or not describe them.
                 None | Some(Schema::Any) if sources.core.is_some() => {
                     draft
                         .params
@@ -139,7 +139,7 @@ pub(crate) fn drafts(sources: &Sources<'_>) -> Result<BTreeMap<String, Draft>, P
     Ok(drafts)
 }
 
-/// Checks what the facts say of one method, as far as no schema is needed.
+/// Checks the facts of one method, as far as no schema is needed.
 fn check_facts(sources: &Sources<'_>, wire: &str, facts: &MethodFacts) -> Result<(), Problem> {
     if let Some(direction) = &facts.direction
         && !DIRECTIONS.contains(&&**direction)
@@ -170,9 +170,10 @@ fn check_facts(sources: &Sources<'_>, wire: &str, facts: &MethodFacts) -> Result
     Ok(())
 }
 
-/// The methods of an extension without a direction, with the pointers of their envelopes.
+/// Returns the methods of an extension without a direction, with the pointers of their envelopes.
 ///
-/// A method that the core has too does not belong to the extension, and an envelope that another schema refers to is a value inside a message.
+/// A method that the core also has does not belong to the extension, and an envelope that another schema refers to is a value inside a
+/// message.
 pub(crate) fn undirected<'a>(
     sources: &'a Sources<'_>,
     model: &'a Model,
@@ -194,7 +195,7 @@ pub(crate) fn undirected<'a>(
     })
 }
 
-/// A method of an extension with two envelopes in one revision, of which one would get lost: the method, the first envelope, and the
+/// Returns a method of an extension with two envelopes in one revision, of which one would be lost: the method, the first envelope, and the
 /// pointer of the second.
 pub(crate) fn repeated<'a>(sources: &'a Sources<'_>) -> Option<(&'a str, &'a str, String)> {
     for definitions in &sources.revisions {
@@ -214,14 +215,14 @@ pub(crate) fn repeated<'a>(sources: &'a Sources<'_>) -> Option<(&'a str, &'a str
     None
 }
 
-/// What `direction` may be.
+/// The possible values of `direction`.
 const DIRECTIONS: [&str; 3] = ["client-to-server", "server-to-client", "both"];
 
 /// Functions of the generated traits, whose names no method may have.
 const TAKEN: [&str; 3] = ["answer", "ignored", "not_served"];
 
-/// Checks that the Rust names of all methods differ, given pairs of wire name and Rust name. A method that one revision renames on
-/// the wire keeps the name of its definition, so the overlay has to name one of the two.
+/// Checks that the Rust names of all methods differ, given pairs of wire name and Rust name. A method that one revision renames on the wire
+/// keeps the name of its definition, so the overlay must name one of the two.
 pub(crate) fn distinct<'a>(
     methods: impl Iterator<Item = (&'a str, &'a str)>,
     file: &str,
@@ -293,7 +294,7 @@ pub(crate) fn inherit_meta(definitions: &mut Definitions) {
     }
 }
 
-/// The method and body of an envelope.
+/// Returns the method and body of an envelope.
 fn envelope_of<'a>(name: &str, schema: &'a Schema) -> Option<(&'a str, &'a Object)> {
     // A union of one notification collapses into a copy of that notification.
     if name == "ClientNotification" || name == "ServerNotification" {
@@ -305,7 +306,7 @@ fn envelope_of<'a>(name: &str, schema: &'a Schema) -> Option<(&'a str, &'a Objec
     }
 }
 
-/// Whether a definition is part of the JSON-RPC envelope, for which no type is generated.
+/// Returns whether a definition is part of the JSON-RPC envelope, for which no type is generated.
 pub(crate) fn is_envelope(name: &str, schema: &Schema) -> bool {
     envelope_of(name, schema).is_some()
         || name.starts_with("JSONRPC")
@@ -375,7 +376,7 @@ impl<'a> Directions<'a> {
     }
 }
 
-/// An explicit response definition, else the result of that name, else the empty result.
+/// Returns an explicit response definition, otherwise the result of that name, otherwise the empty result.
 fn result_of(definitions: &Definitions, short: &str) -> Vec<Schema> {
     if let Some(Schema::Object(response)) = definitions.get(&format!("{short}ResultResponse")) {
         match response.properties.get("result") {

@@ -1,7 +1,7 @@
 //! The superset model: the output of the passes and the only input of the emitters.
 //!
-//! Holds, for each type, member, variant, enum value and method, the revisions that have it and that require it. Every
-//! collection is ordered, so that the same input gives the same bytes.
+//! Contains, for each type, member, variant, enum value and method, the revisions that have it and that require it. Every collection is
+//! ordered, so that the same input produces the same bytes.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -12,7 +12,7 @@ use crate::overlay::Case;
 pub struct Bits(pub u8);
 
 impl Bits {
-    /// Only the revision with index `revision`.
+    /// Returns the set that contains only the revision with index `revision`.
     #[must_use]
     pub fn of(revision: usize) -> Self {
         Self(1 << revision)
@@ -23,19 +23,19 @@ impl Bits {
         self.0 |= 1 << revision;
     }
 
-    /// Whether the revision with index `revision` is in the set.
+    /// Returns whether the revision with index `revision` is in the set.
     #[must_use]
     pub fn has(self, revision: usize) -> bool {
         self.0 & (1 << revision) != 0
     }
 
-    /// Whether all of `other` is in the set.
+    /// Returns whether all of `other` is in the set.
     #[must_use]
     pub fn covers(self, other: Self) -> bool {
         other.0 & !self.0 == 0
     }
 
-    /// Whether no revision is in the set.
+    /// Returns whether no revision is in the set.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.0 == 0
@@ -199,7 +199,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// Any object.
+    /// Returns the form of any object.
     #[must_use]
     pub fn object() -> Self {
         Self::Object(Vec::new(), Box::new(Self::Any))
@@ -244,7 +244,7 @@ pub struct Variant {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Older {
-    /// Not at all; it must not be sent.
+    /// It is not written, and must not be sent.
     Nothing,
     /// As its only item, if it is a list of one.
     Item,
@@ -277,9 +277,9 @@ pub enum Rule {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct EnumValue {
-    /// On the wire.
+    /// The value on the wire.
     pub value: String,
-    /// In Rust.
+    /// The name in Rust.
     pub name: String,
     /// Revisions that have it.
     pub known: Bits,
@@ -315,7 +315,7 @@ pub enum TypeRef {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct MethodDef {
-    /// On the wire.
+    /// The name on the wire.
     pub wire: String,
     /// Marker and variant name.
     pub name: String,
@@ -337,7 +337,7 @@ pub struct MethodRules {
     pub from_client: bool,
     /// The server may send it.
     pub from_server: bool,
-    /// Capability that gates it.
+    /// The capability that it requires.
     pub capability: Option<String>,
     /// Params member mirrored in a header.
     pub header_name: Option<String>,
@@ -350,7 +350,7 @@ pub struct MethodRules {
 }
 
 impl Model {
-    /// `known` in words: `Since 2025-06-18.`, `Only in 2025-11-25.`; empty if all revisions have it.
+    /// Returns `known` as text: `Since 2025-06-18.`, `Only in 2025-11-25.`; empty if all revisions have it.
     #[must_use]
     pub fn period(&self, known: Bits) -> String {
         let last = self.revisions.len() - 1;
@@ -375,7 +375,7 @@ impl Model {
         }
     }
 
-    /// The type `name`, of this module or used from the core.
+    /// Returns the type `name`, of this module or used from the core.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&TypeDef> {
         self.types.get(name).or_else(|| self.external.get(name))
@@ -394,7 +394,7 @@ impl TypeDef {
 }
 
 impl TypeRef {
-    /// The generated type inside, if there is one.
+    /// Returns the generated type inside, if there is one.
     #[must_use]
     pub fn named(&self) -> Option<&str> {
         match self {

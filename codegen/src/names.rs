@@ -1,4 +1,4 @@
-//! Rust names from JSON names: the spelling, the names that are taken, and the choice among names that clash.
+//! Rust names from JSON names: the spelling, the reserved names, and the choice among names that clash.
 //!
 //! The rule, which [`bind`](crate::bind) documents for users: the words of a name are its ASCII letters and digits. Any other
 //! ASCII character separates words. A character beyond ASCII is a word of its own, `u` and its code point in hexadecimal digits.
@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// `isError` → `is_error`, `_meta` → `meta`, `io.modelcontextprotocol/clientInfo` → `client_info`.
+/// Converts to a member name: `isError` → `is_error`, `_meta` → `meta`, `io.modelcontextprotocol/clientInfo` → `client_info`.
 #[must_use]
 pub(crate) fn snake(json: &str) -> String {
     let mut out = String::new();
@@ -31,7 +31,7 @@ pub(crate) fn snake(json: &str) -> String {
     }
 }
 
-/// `date-time` → `DateTime`, `toolUse` → `ToolUse`; capitals inside a word stay as they are.
+/// Converts to a type name: `date-time` → `DateTime`, `toolUse` → `ToolUse`. Capitals inside a word stay as they are.
 #[must_use]
 pub(crate) fn pascal(json: &str) -> String {
     let mut out = String::new();
@@ -48,13 +48,13 @@ pub(crate) fn pascal(json: &str) -> String {
     out
 }
 
-/// Whether `name` can be the name of a type or a variant: what [`pascal`] makes of it is itself.
+/// Returns whether `name` can be the name of a type or a variant: [`pascal`] does not change it.
 #[must_use]
 pub(crate) fn is_pascal(name: &str) -> bool {
     pascal(name) == name
 }
 
-/// The words of the last path segment of `json`, capitals kept; at least one.
+/// Returns the words of the last path segment of `json`, capitals kept; at least one.
 fn words(json: &str) -> Vec<String> {
     let has_word = |text: &str| text.contains(|c: char| c.is_ascii_alphanumeric() || !c.is_ascii());
     let last = json.rsplit('/').next().unwrap_or(json);
@@ -93,7 +93,7 @@ fn words(json: &str) -> Vec<String> {
     words
 }
 
-/// The name of a character that is not an ASCII letter or digit.
+/// Returns the name of a character that is not an ASCII letter or digit.
 fn symbol(c: char) -> String {
     let name = match c {
         ' ' => "space",
@@ -134,8 +134,8 @@ fn symbol(c: char) -> String {
     name.to_owned()
 }
 
-/// Names of types that generated code uses for something else: those of the prelude, of the schema crate's support, of its own
-/// items, and of generic parameters.
+/// Names of types that generated code uses for something else: those of the prelude, of the schema crate's support, of its own items, and
+/// of generic parameters.
 const TAKEN_TYPES: &[&str] = &[
     "A",
     "Box",
@@ -228,7 +228,7 @@ const TAKEN_TYPES: &[&str] = &[
     "Walk",
 ];
 
-/// Whether generated code uses the type name `name` for something else.
+/// Returns whether generated code uses the type name `name` for something else.
 #[must_use]
 pub(crate) fn is_taken_type(name: &str) -> bool {
     TAKEN_TYPES.contains(&name)
@@ -237,10 +237,10 @@ pub(crate) fn is_taken_type(name: &str) -> bool {
 /// Variables of the generated readers, and functions of the generated structs.
 const TAKEN_MEMBERS: [&str; 4] = ["extras", "extras_mut", "key", "members"];
 
-/// Variants that generated enumerations and unions have beside those of the schema.
+/// Variants that generated enumerations and unions have in addition to those of the schema.
 const TAKEN_VARIANTS: [&str; 3] = ["Other", "Self", "Unknown"];
 
-/// The Rust names of the members of one struct, in the order of `members`, which must be sorted.
+/// Returns the Rust names of the members of one struct, in the order of `members`, which must be sorted.
 pub(crate) fn members(members: &[&str], fixed: impl Fn(&str) -> Option<String>) -> Vec<String> {
     let spelled = |json: &&str| match fixed(json) {
         Some(name) => name,
@@ -249,7 +249,7 @@ pub(crate) fn members(members: &[&str], fixed: impl Fn(&str) -> Option<String>) 
     choose(members, spelled, "_")
 }
 
-/// The Rust names of the variants of one enumeration or union, in the order of `names`.
+/// Returns the Rust names of the variants of one enumeration or union, in the order of `names`.
 pub(crate) fn variants(names: &[&str]) -> Vec<String> {
     choose(
         names,
@@ -261,7 +261,7 @@ pub(crate) fn variants(names: &[&str]) -> Vec<String> {
 /// Functions of the trait that the functions for a client's messages are added to.
 const TAKEN_FUNCTIONS: [&str; 2] = ["send_notification", "send_request"];
 
-/// The names of the functions that send the messages `wires`, which must be sorted: `resources/templates/list` →
+/// Returns the names of the functions that send the messages `wires`, which must be sorted: `resources/templates/list` →
 /// `resources_templates_list`, after `prefix`.
 pub(crate) fn functions(prefix: &str, wires: &[&str]) -> Vec<String> {
     let spelled = |wire: &&str| {
@@ -271,7 +271,7 @@ pub(crate) fn functions(prefix: &str, wires: &[&str]) -> Vec<String> {
     choose(wires, spelled, "_")
 }
 
-/// `name`, with an underscore at its end if it `is_taken`.
+/// Returns `name`, with an underscore at its end if it `is_taken`.
 pub(crate) fn free(name: String, is_taken: impl Fn(&str) -> bool) -> String {
     match is_taken(&name) {
         true => format!("{name}_"),
@@ -279,8 +279,8 @@ pub(crate) fn free(name: String, is_taken: impl Fn(&str) -> bool) -> String {
     }
 }
 
-/// One name for each of `names`: the spelled one; names that are spelled alike get the numbers from 2 on, in the order in which they
-/// stand, after the one that is written as it is spelled.
+/// Returns one name for each of `names`: the spelled one. If several have the same spelling, a name that equals its spelling comes first;
+/// the others get the numbers from 2 on, in their order.
 fn choose(names: &[&str], spelled: impl Fn(&&str) -> String, separator: &str) -> Vec<String> {
     let spellings: Vec<String> = names.iter().map(spelled).collect();
     let mut chosen: Vec<Option<String>> = vec![None; names.len()];
@@ -299,7 +299,7 @@ fn choose(names: &[&str], spelled: impl Fn(&&str) -> String, separator: &str) ->
 #[derive(Debug, Default)]
 pub(crate) struct Used {
     names: BTreeSet<String>,
-    /// The number that was given last, by name.
+    /// The last number that was used, by name.
     last: BTreeMap<String, usize>,
 }
 
@@ -309,7 +309,7 @@ impl Used {
         self.names.insert(name.to_owned());
     }
 
-    /// `name`, or the first of `name2`, `name3`, … that is not used; it is used from now on.
+    /// Returns `name`, or the first of `name2`, `name3`, … that is not used, and marks it as used.
     pub(crate) fn numbered(&mut self, name: &str, separator: &str) -> String {
         if self.names.insert(name.to_owned()) {
             return name.to_owned();

@@ -1,8 +1,7 @@
-//! Pass 2: one normal-form document as parsed definitions.
+//! Pass 2: parses one normal-form document into definitions.
 //!
-//! Flattens `allOf`, folds unions of constants into enumerations, and refuses every keyword it does not know, so that a
-//! schema that starts to use one is noticed. Descriptions are not read. Inline objects stay inline: the merge names them
-//! by position.
+//! Flattens `allOf`, folds unions of constants into enumerations, and refuses every keyword that it does not know, so that a new keyword in
+//! a schema is noticed. Descriptions are not read. Inline objects stay inline: the merge names them by position.
 
 mod combine;
 mod limits;
@@ -66,7 +65,7 @@ pub struct Bounds {
 pub struct Text {
     /// `format`.
     pub format: Option<String>,
-    /// The values of `enum` or `const`, those that the limits refuse left out.
+    /// The values of `enum` or `const`, without those that the limits refuse.
     pub values: Option<Vec<String>>,
     /// `minLength`, in Unicode scalar values.
     pub min_length: Option<u64>,
@@ -86,7 +85,7 @@ pub struct Array {
     pub max_items: Option<u64>,
 }
 
-/// Constraints on an object; by default none.
+/// Constraints on an object; no constraints by default.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Object {
@@ -109,7 +108,7 @@ impl Default for Object {
 }
 
 impl Object {
-    /// Whether the members are unconstrained.
+    /// Returns whether the members are unconstrained.
     #[must_use]
     pub fn is_free(&self) -> bool {
         self.properties.is_empty() && self.additional == Schema::Any
@@ -117,7 +116,7 @@ impl Object {
 }
 
 impl Schema {
-    /// The value of a string constant.
+    /// Returns the value of a string constant.
     #[must_use]
     pub fn constant(&self) -> Option<&str> {
         match self {
@@ -140,16 +139,16 @@ pub const MOST_TEXT: usize = 1 << 20;
 /// Most definitions and schemas that may lie inside each other, with those that `allOf` refers to.
 pub const DEEPEST: usize = 64;
 
-/// The definitions of a normal-form document.
+/// Returns the definitions of a normal-form document.
 ///
 /// # Errors
-/// The document has no `$defs`, a schema uses a keyword that the generator does not know, allows no value, refers to itself with
-/// nothing in between, or is larger than [`MOST_SCHEMAS`] and [`MOST_TEXT`] or deeper than [`DEEPEST`].
+/// The document has no `$defs`, or a schema uses a keyword that the generator does not know, allows no value, refers to itself with nothing
+/// in between, or is larger than [`MOST_SCHEMAS`] and [`MOST_TEXT`] or deeper than [`DEEPEST`].
 pub fn definitions(document: &Value) -> Result<Definitions, Problem> {
     definitions_without(document, &[])
 }
 
-/// [`definitions`], with the keywords `unchecked` read as annotations.
+/// Like [`definitions`], but reads the keywords `unchecked` as annotations.
 ///
 /// # Errors
 /// As for [`definitions`].
@@ -176,7 +175,7 @@ pub fn definitions_without(document: &Value, unchecked: &[String]) -> Result<Def
     Ok(definitions)
 }
 
-/// Checks that no definition is defined by itself alone, through references and unions: such a schema says nothing of a value.
+/// Checks that no definition is defined only by itself, through references and unions: such a schema does not restrict values.
 fn grounded(definitions: &Definitions) -> Result<(), Problem> {
     fn targets<'a>(schema: &'a Schema, out: &mut Vec<&'a str>) {
         match schema {
@@ -187,7 +186,7 @@ fn grounded(definitions: &Definitions) -> Result<(), Problem> {
     }
     let mut done: BTreeSet<&str> = BTreeSet::new();
     for start in definitions.keys() {
-        // The definitions that lead here, each with those that it still has to look at.
+        // The definitions on the path to here, each with those that are still to be checked.
         let mut path: Vec<(&str, Vec<&str>)> = Vec::new();
         let mut next = Some(start.as_str());
         loop {

@@ -1,4 +1,4 @@
-//! The definitions of an extension at an older revision than the one that its schema is written for.
+//! The definitions of an extension at a revision older than the one for which its schema is written.
 
 use std::collections::BTreeSet;
 
@@ -12,18 +12,19 @@ use crate::{
 /// The members that results of the modern era have.
 const MODERN_MEMBERS: [&str; 3] = ["resultType", "ttlMs", "cacheScope"];
 
-/// The definitions of an extension at an older revision: its own, which are `ours` without those that are `shared` with the core, and
-/// those of `core`, the document of that revision. If that is not of the modern era, results lack the members that this era added.
+/// Returns the definitions of an extension at an older revision: its own, which are `ours` without those that are `shared` with the core,
+/// and those of `core`, the document of that revision. If that revision is not of the modern era, results do not have the members that this
+/// era added.
 ///
 /// # Errors
-/// A definition that the older core lacks, and the extension's own definition that refers to it.
+/// A definition that the older core does not have, and the extension's own definition that refers to it.
 pub(crate) fn definitions(
     ours: &Definitions,
     shared: &BTreeSet<String>,
     core: &Value,
     is_modern: bool,
 ) -> Result<Definitions, (String, String)> {
-    // The core was read before, and had no problem.
+    // The core was read before without a problem.
     let mut older = normalise::definitions(core).unwrap_or_default();
     older.retain(|name, schema| !methods::is_envelope(name, schema) || name == "Result");
     let own: Vec<&String> = ours.keys().filter(|name| !shared.contains(*name)).collect();

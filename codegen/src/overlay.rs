@@ -47,9 +47,9 @@ pub struct Overlay {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Correction {
-    /// Why, in our words.
+    /// The reason, in the words of this project.
     pub why: String,
-    /// Revisions or `extension:NAME` the fault is in.
+    /// The revisions or `extension:NAME` that have the fault.
     pub files: Vec<String>,
     /// JSON pointer to the wrong or missing value.
     pub pointer: String,
@@ -139,6 +139,6 @@ pub struct Extension {
     pub methods: BTreeMap<String, MethodFacts>,
     /// Results of core methods that the extension adds to: union name to the definitions it may be.
     pub outcomes: BTreeMap<String, Vec<String>>,
-    /// Keywords of the schema that the bindings cannot check and that are to be read as annotations, such as `pattern`.
+    /// Keywords of the schema that the bindings cannot check and that are read as annotations, such as `pattern`.
     pub unchecked: Vec<String>,
 }

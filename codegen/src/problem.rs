@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-/// Something wrong in a schema file, with its place, as exactly as known.
+/// A problem in a schema file, with its place as exactly as known.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Problem {
@@ -17,7 +17,7 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// A problem at `pointer` in a document whose file is not known yet.
+    /// Creates a problem at `pointer` in a document whose file is not known yet.
     #[must_use]
     pub fn at(pointer: impl Into<String>, message: impl Into<String>) -> Problem {
         Problem {
@@ -27,7 +27,7 @@ impl Problem {
         }
     }
 
-    /// Names the file; the innermost caller that knows it wins.
+    /// Names the file, unless an inner caller has already named it.
     #[must_use]
     pub fn in_file(mut self, file: impl fmt::Display) -> Problem {
         if self.file.is_empty() {
@@ -36,7 +36,7 @@ impl Problem {
         self
     }
 
-    /// The definition the pointer leads through, if it leads through one.
+    /// Returns the definition that the pointer leads through, if any.
     #[must_use]
     pub fn definition(&self) -> Option<String> {
         let rest = ["/$defs/", "/definitions/"]
@@ -64,26 +64,26 @@ impl fmt::Display for Problem {
 
 impl std::error::Error for Problem {}
 
-/// `pointer` with one more reference token, escaped as RFC 6901 asks.
+/// Returns `pointer` with one more reference token, escaped as RFC 6901 requires.
 #[must_use]
 pub fn child(pointer: &str, token: impl fmt::Display) -> String {
     format!("{pointer}/{}", escape(&token.to_string()))
 }
 
-/// `name` as a reference token of a JSON pointer (RFC 6901, section 3), without the leading slash.
+/// Escapes `name` as a reference token of a JSON pointer (RFC 6901, section 3), without the leading slash.
 #[must_use]
 pub fn escape(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// The name that a reference token of a JSON pointer stands for: the inverse of [`escape`].
+/// Returns the name that a reference token of a JSON pointer represents: the inverse of [`escape`].
 #[must_use]
 pub fn unescape(token: &str) -> String {
     // In this order, because `~01` means `~1`.
     token.replace("~1", "/").replace("~0", "~")
 }
 
-/// The name of the definition that the `$ref` `target` points to, if it points to a definition of its own file.
+/// Returns the name of the definition that the `$ref` `target` points to, if it points to a definition of its own file.
 ///
 /// A `$ref` is a URI reference, so characters of the name may be percent-encoded.
 #[must_use]
@@ -97,14 +97,14 @@ pub fn referred(target: &str) -> Option<String> {
     }
 }
 
-/// The `$ref` to the definition `name`.
+/// Returns the `$ref` to the definition `name`.
 #[must_use]
 pub fn reference(name: &str) -> String {
     // A percent sign in a name would be read as the start of an encoded byte.
     format!("#{}", child("/$defs", name).replace('%', "%25"))
 }
 
-/// `None` if a `%` is not followed by two hexadecimal digits, or if the bytes are not UTF-8.
+/// Decodes percent-encoded text. `None` if a `%` is not followed by two hexadecimal digits, or if the bytes are not UTF-8.
 fn decode_percent(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();

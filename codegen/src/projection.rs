@@ -1,7 +1,6 @@
 //! How each member, alternative and value is treated at the revisions that lack it or constrain it further: one row per rule.
 //!
-//! The rows come from the model, so that none is forgotten. The bindings own how a rule is applied. The hand-written rewrites
-//! describe their own form.
+//! The rows come from the model, so that none is missing. The bindings apply the rules. The hand-written rewrites describe their own form.
 
 use crate::{
     docs,
@@ -48,7 +47,7 @@ pub enum Becomes {
 /// The member of a result's `_meta` that the encoder fills.
 pub(crate) const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
 
-/// The rules of `model`, by type and member.
+/// Returns the rules of `model`, by type and member.
 #[must_use]
 pub fn rows(model: &Model, inputs: &Inputs) -> Vec<Row> {
     model
@@ -134,7 +133,7 @@ fn of_variant<'m>(ty: &TypeDef, variant: &'m Variant) -> Vec<(&'m str, Bits, Bec
     rows
 }
 
-/// The constraints that only some of the revisions `known` have.
+/// Returns the constraints that only some of the revisions `known` have.
 fn narrowed(known: Bits, needs: &Needs) -> impl Iterator<Item = (Bits, Becomes)> {
     needs
         .iter()

@@ -1,4 +1,4 @@
-//! `schema/PROVENANCE.toml`: the official file of each committed schema.
+//! `schema/PROVENANCE.toml`: the origin of the official file of each committed schema.
 //!
 //! Reads, writes and names entries. It does not read schemas, and does not fetch anything.
 
@@ -30,7 +30,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// A revision of the core protocol.
+    /// Creates the source of a revision of the core protocol.
     ///
     /// # Errors
     /// The name is not a date of the form `YYYY-MM-DD`: it becomes a file name and an identifier.
@@ -53,7 +53,7 @@ impl Source {
         }
     }
 
-    /// An extension.
+    /// Creates the source of an extension.
     ///
     /// # Errors
     /// The name is not lower-case letters, digits and `_`, starting with a letter: it becomes a module name.
@@ -73,7 +73,7 @@ impl Source {
         }
     }
 
-    /// The date of the revision, or the short name of the extension.
+    /// Returns the date of the revision, or the short name of the extension.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -81,7 +81,7 @@ impl Source {
         }
     }
 
-    /// Path of the normal form inside the schema folder.
+    /// Returns the path of the normal form inside the schema folder.
     #[must_use]
     pub fn committed(&self) -> PathBuf {
         match self {
@@ -90,7 +90,7 @@ impl Source {
         }
     }
 
-    /// Path of the official file inside a folder of official files.
+    /// Returns the path of the official file inside a folder of official files.
     #[must_use]
     pub fn official(&self) -> PathBuf {
         match self {
@@ -109,7 +109,7 @@ impl fmt::Display for Source {
     }
 }
 
-/// Where one official file came from.
+/// The origin of one official file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
@@ -142,7 +142,7 @@ impl Provenance {
     /// Reads the provenance of a schema folder; a folder without the file has no entries.
     ///
     /// # Errors
-    /// The file is there and cannot be read or is not what this module writes.
+    /// The file exists but cannot be read, or does not have the form that this module writes.
     pub fn read(schema: &Path) -> Result<Provenance, Problem> {
         let file = schema.join(FILE);
         let text = match std::fs::read_to_string(&file) {
@@ -157,16 +157,16 @@ impl Provenance {
         })
     }
 
-    /// The text of the file.
+    /// Returns the text of the file.
     ///
     /// # Errors
-    /// Never in practice: every entry is a table of strings.
+    /// Never occurs in practice: every entry is a table of strings.
     pub fn to_text(&self) -> Result<String, Problem> {
         let body = toml::to_string(self).map_err(|error| Problem::at("", error.to_string()))?;
         Ok(format!("{HEADER}{body}"))
     }
 
-    /// The entry of one source.
+    /// Returns the entry of one source.
     #[must_use]
     pub fn get(&self, source: &Source) -> Option<&Entry> {
         match source {
@@ -183,7 +183,7 @@ impl Provenance {
         };
     }
 
-    /// All sources that have an entry: revisions first, then extensions.
+    /// Returns all sources that have an entry: revisions first, then extensions.
     pub fn sources(&self) -> impl Iterator<Item = (Source, &Entry)> {
         let revisions = self
             .revisions
@@ -197,7 +197,7 @@ impl Provenance {
     }
 }
 
-/// SHA-256 of `bytes` as lower-case hex.
+/// Returns the SHA-256 of `bytes` as lower-case hex.
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> String {
     use fmt::Write as _;

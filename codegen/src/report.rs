@@ -8,8 +8,8 @@ use crate::{
     model::{Bits, Field, MethodDef, Model, Rule, Shape, TypeRef},
 };
 
-/// The model as text: corrections, types, members with their revisions, union rules, methods, what is not generated,
-/// and how much of it `docs.toml` describes.
+/// Returns the model as text: corrections, types, members with their revisions, union rules, methods, what is not generated, and how much
+/// of it `docs.toml` describes.
 #[must_use]
 pub fn report(model: &Model, inputs: &Inputs) -> String {
     let mut out = String::new();
@@ -228,7 +228,7 @@ fn by(rule: &Rule) -> String {
     }
 }
 
-/// A type in the notation of the report.
+/// Returns a type in the notation of the report.
 pub(crate) fn spell(ty: &TypeRef) -> String {
     match ty {
         TypeRef::Bool => "bool".to_owned(),

@@ -1,7 +1,6 @@
 //! The schema folder on disk: imports official files into it, and lists its content.
 //!
-//! Owns where files live and how they are written. The content comes from `import` and
-//! `provenance`.
+//! Determines where files are and how they are written. The content comes from `import` and `provenance`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -13,14 +12,14 @@ use crate::import::normal_form;
 use crate::problem::Problem;
 use crate::provenance::{self, Entry, Provenance, Source, sha256};
 
-/// Where an official file was taken from, as far as given by the user who imports it.
+/// The origin of an official file, as far as the user who imports it states it.
 #[derive(Clone, Debug, Default)]
 pub struct Origin {
-    /// `owner/name`; the earlier entry's, else the official repository for a revision.
+    /// `owner/name`; by default that of the earlier entry, otherwise the official repository for a revision.
     pub repository: Option<String>,
-    /// Path in the repository; the earlier entry's, else the official one for a revision.
+    /// Path in the repository; by default that of the earlier entry, otherwise the official one for a revision.
     pub path: Option<String>,
-    /// Commit; the earlier entry's if the file is still the same one.
+    /// Commit; by default that of the earlier entry if the file is unchanged.
     pub commit: Option<String>,
 }
 
@@ -91,7 +90,7 @@ fn entry(source: &Source, origin: Origin, earlier: Option<&Entry>, sha256: Strin
     }
 }
 
-/// Writes `text` unless the file already holds it, so that time stamps change only with content.
+/// Writes `text` unless the file already contains it, so that time stamps change only with the content.
 ///
 /// # Errors
 /// The file or its folder cannot be written.
@@ -108,7 +107,7 @@ pub fn write_if_changed(file: &Path, text: &str) -> Result<bool, Problem> {
     Ok(true)
 }
 
-/// Files below `folder` that differ from `generated`, or that an earlier generation left in a folder of generated files.
+/// Returns the files below `folder` that differ from `generated`, and those that an earlier generation left in a folder of generated files.
 ///
 /// # Errors
 /// A folder of generated files cannot be listed.
@@ -144,7 +143,7 @@ pub fn write_generated(folder: &Path, generated: &Generated) -> Result<Vec<PathB
     Ok(written)
 }
 
-/// Rust files that an earlier generation left in folders of the generator.
+/// Returns the Rust files that an earlier generation left in folders of the generator.
 fn leftovers(folder: &Path, generated: &Generated) -> Result<Vec<PathBuf>, Problem> {
     let owned: BTreeSet<&Path> = generated
         .keys()
@@ -172,7 +171,7 @@ fn leftovers(folder: &Path, generated: &Generated) -> Result<Vec<PathBuf>, Probl
     Ok(left)
 }
 
-/// The nearest folder named `schema` with `revisions/` in it, in `start` or above: the default of all commands.
+/// Returns the nearest folder named `schema` with `revisions/` in it, in `start` or above: the default of all commands.
 #[must_use]
 pub fn find_schema(start: &Path) -> Option<PathBuf> {
     start
@@ -181,10 +180,10 @@ pub fn find_schema(start: &Path) -> Option<PathBuf> {
         .find(|schema| schema.join("revisions").is_dir())
 }
 
-/// The revisions and extensions in the schema folder `schema`, sorted by name, revisions first.
+/// Returns the revisions and extensions in the schema folder `schema`, sorted by name, revisions first.
 ///
 /// # Errors
-/// One of its folders is there and cannot be listed.
+/// One of its folders exists but cannot be listed.
 pub fn sources(schema: &Path) -> Result<Vec<Source>, Problem> {
     let mut sources = BTreeSet::new();
     for (folder, named) in [
@@ -203,7 +202,7 @@ pub fn sources(schema: &Path) -> Result<Vec<Source>, Problem> {
     Ok(sources.into_iter().collect())
 }
 
-/// Reads a file, naming it when that fails.
+/// Reads a file. The error names the file.
 ///
 /// # Errors
 /// The file cannot be read as UTF-8 text.

@@ -1,9 +1,8 @@
 //! Pass 4: the field types of all structs, through typify.
 //!
-//! typify gets only what it handles reliably: a document that contains nothing but structs with required members. Names are
-//! neutral (`T12`, `m3`), because typify changes the case of names and ignores a replacement whose key it spells differently.
-//! Unions, enumerations and hand-written types are replacements. typify determines the layout: the type of each field, and a
-//! `Box` where structs contain themselves.
+//! typify gets only what it handles reliably: a document that contains only structs with required members. Names are neutral (`T12`, `m3`),
+//! because typify changes the case of names and ignores a replacement if it spells the key differently. Unions, enumerations and
+//! hand-written types are replacements. typify determines the layout: the type of each field, and a `Box` where structs contain themselves.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,7 +20,7 @@ use crate::{
 /// Rust types of fields, by struct and JSON name of the member; without the `Option` of optional members.
 pub(crate) type FieldTypes = BTreeMap<(String, String), String>;
 
-/// The field types of all structs of `model`.
+/// Returns the field types of all structs of `model`.
 ///
 /// # Errors
 /// typify refuses or panics on a struct; the problem names it.
@@ -43,7 +42,7 @@ pub(crate) fn field_types(model: &Model) -> Result<FieldTypes, Problem> {
     }
 }
 
-/// Boxes the fields through which a struct contains itself by way of unions, which typify does not see.
+/// Boxes the fields through which a struct contains itself by way of unions, because typify does not see these.
 fn box_cycles(model: &Model, types: &mut FieldTypes) {
     let names: Vec<&str> = model.types.keys().map(String::as_str).collect();
     let number: BTreeMap<&str, usize> = names
@@ -96,7 +95,7 @@ fn is_boxed(types: &FieldTypes, name: &str, field: &Field) -> bool {
         .is_some_and(|spelled| spelled.contains("Box<"))
 }
 
-/// The generated type that a value of `ty` has in itself, not behind a pointer.
+/// Returns the generated type that a value of `ty` contains directly, not behind a pointer.
 fn by_value(ty: &TypeRef) -> Option<&str> {
     match ty {
         TypeRef::Named(name) => Some(name),
@@ -105,7 +104,7 @@ fn by_value(ty: &TypeRef) -> Option<&str> {
     }
 }
 
-/// A number for each node of a graph, the same for nodes that reach each other (Kosaraju's algorithm).
+/// Returns a number for each node of a graph, the same for nodes that reach each other (Kosaraju's algorithm).
 fn groups(edges: &[Vec<usize>]) -> Vec<usize> {
     let mut back: Vec<Vec<usize>> = vec![Vec::new(); edges.len()];
     for (from, targets) in edges.iter().enumerate() {
@@ -141,7 +140,7 @@ fn groups(edges: &[Vec<usize>]) -> Vec<usize> {
     group
 }
 
-/// Finds the struct that typify fails on, by passing it one at a time.
+/// Finds the struct that typify fails on, by passing one struct at a time.
 fn blame(model: &Model, structs: &BTreeMap<&str, &[Field]>, message: &str) -> Problem {
     for (name, fields) in structs {
         if let Err(message) = run(&BTreeMap::from([(*name, *fields)])) {
@@ -256,7 +255,7 @@ fn run(structs: &BTreeMap<&str, &[Field]>) -> Result<FieldTypes, String> {
     Ok(types)
 }
 
-/// The members that are fields.
+/// Returns the members that are fields.
 fn declared(fields: &[Field]) -> impl Iterator<Item = &Field> {
     fields
         .iter()
@@ -307,7 +306,7 @@ fn numbered(name: &str, letter: char) -> Option<usize> {
     name.strip_prefix(letter)?.parse().ok()
 }
 
-/// A type of typify in the notation of the bindings.
+/// Returns a type of typify in the notation of the bindings.
 fn spelled(ty: &syn::Type, names: &[String]) -> Result<String, String> {
     let unexpected = || "it gave a field a type that is not a path".to_owned();
     let syn::Type::Path(path) = ty else {

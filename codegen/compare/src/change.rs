@@ -1,4 +1,4 @@
-//! One change, as data and as a line of text: the same words every time, so that it can be searched and compared.
+//! One change, as data and as a line of text. The wording is always the same, so that it can be searched and compared.
 
 use std::fmt;
 
@@ -11,8 +11,8 @@ use crate::effect::Impact;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Change {
-    /// Place: the name given to the schema, and the path from there. `.name` is a member, `.*` are members
-    /// without a name of their own, `./pattern/` those of a pattern, `[]` elements, `[0]` one of them, ` = "a"` a constant.
+    /// Place: the name given to the schema, and the path from there. `.name` is a member, `.*` are members without a name of their own,
+    /// `./pattern/` those that match a pattern, `[]` elements, `[0]` one of them, ` = "a"` a constant.
     pub place: String,
     /// Kind of the change.
     #[serde(flatten)]
@@ -112,7 +112,7 @@ pub enum What {
         #[serde(skip_serializing_if = "Option::is_none")]
         to: Option<Value>,
     },
-    /// Something changed that depends on a keyword which the comparison does not analyse.
+    /// The change depends on a keyword that the comparison does not analyse.
     Unclear {
         /// The keyword of JSON Schema.
         keyword: String,
@@ -170,7 +170,7 @@ impl fmt::Display for What {
     }
 }
 
-/// A value as shown in the line of a change: its JSON text, cut off after 60 characters.
+/// Returns a value as shown in the line of a change: its JSON text, cut off after 60 characters.
 #[must_use]
 pub fn shortened(value: &Value) -> String {
     /// Longest value shown, in characters.

@@ -8,7 +8,7 @@ use crate::{document::Document, schema::Schema, shape::Shape};
 const DEPTH: usize = 6;
 
 impl<'a> Document<'a> {
-    /// A short name for `schema`: the definition that it refers to, or its type.
+    /// Returns a short name for `schema`: the definition that it refers to, or its type.
     #[must_use]
     pub fn describe(&self, schema: impl Into<Schema<'a>>) -> String {
         self.describe_within(&schema.into(), DEPTH)
@@ -33,7 +33,7 @@ impl<'a> Document<'a> {
         self.kinds_within(shape, depth)
     }
 
-    /// A short name for the types and constants, without the alternatives beside them.
+    /// Returns a short name for the types and constants, without the alternatives beside them.
     pub(crate) fn describe_kinds(&self, shape: &Shape<'a>) -> String {
         self.kinds_within(shape, DEPTH)
     }

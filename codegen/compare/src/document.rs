@@ -39,7 +39,7 @@ pub(crate) struct Resolved<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// `root` may be a single schema, with or without definitions, or nothing but definitions.
+    /// Creates a document. `root` may be a single schema, with or without definitions, or only definitions.
     #[must_use]
     pub const fn new(root: &'a Value) -> Self {
         Self { root, free: &[] }
@@ -52,14 +52,14 @@ impl<'a> Document<'a> {
         self
     }
 
-    /// The definition of this name in `$defs` or `definitions`.
+    /// Returns the definition of this name in `$defs` or `definitions`.
     #[must_use]
     pub fn definition(&self, name: &str) -> Option<&'a Value> {
         self.definitions()
             .find_map(|definitions| definitions.get(name))
     }
 
-    /// The names of all definitions, in their order.
+    /// Returns the names of all definitions, in their order.
     pub fn names(&self) -> impl Iterator<Item = &'a str> {
         self.definitions().flat_map(Map::keys).map(String::as_str)
     }
@@ -71,7 +71,7 @@ impl<'a> Document<'a> {
             .filter_map(|name| root.get(name)?.as_object())
     }
 
-    /// The first reference that cannot be resolved in this document.
+    /// Returns the first reference that cannot be resolved in this document.
     #[must_use]
     pub fn unresolved(&self) -> Option<Unresolved> {
         self.unresolved_below(self.root, "")
@@ -101,7 +101,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The target of a reference.
+    /// Returns the target of a reference.
     pub(crate) fn target(&self, reference: &str) -> Option<&'a Value> {
         let pointer = reference.strip_prefix('#')?;
         self.root.pointer(pointer).or_else(|| {
@@ -116,7 +116,7 @@ impl<'a> Document<'a> {
             && definition_name(schema).is_some_and(|name| self.free.contains(&&*name))
     }
 
-    /// `schema` as a position; `anything` if it accepts everything.
+    /// Returns `schema` as a position; `anything` if it accepts everything.
     pub(crate) fn schema(&self, schema: &'a Value) -> Schema<'a> {
         match self.is_free(schema) {
             true => Schema::anything(),
@@ -151,7 +151,7 @@ impl<'a> Document<'a> {
         resolved
     }
 
-    /// Whether two values are equal in their documents, with references resolved.
+    /// Returns whether two values are equal in their documents, with references resolved.
     pub(crate) fn same(
         &self,
         value: &'a Value,
@@ -217,7 +217,7 @@ impl<'a> Document<'a> {
     }
 }
 
-/// The name of the definition that `schema` refers to; the whole reference if it is of another form.
+/// Returns the name of the definition that `schema` refers to; the whole reference if it is of another form.
 pub(crate) fn definition_name(schema: &Value) -> Option<String> {
     schema.get("$ref").and_then(Value::as_str).map(name_of)
 }

@@ -19,7 +19,7 @@ pub enum Impact {
 }
 
 impl Impact {
-    /// `additive`, `risky` or `breaking`.
+    /// Returns `additive`, `risky` or `breaking`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -29,7 +29,7 @@ const ENTANGLING: [&[&str]; 2] = [
 ];
 
 impl<'a> Document<'a> {
-    /// The shape of `schema`, with references resolved.
+    /// Returns the shape of `schema`, with references resolved.
     #[must_use]
     pub fn shape(&self, schema: impl Into<Schema<'a>>) -> Shape<'a> {
         let mut shape = Shape::default();
@@ -251,7 +251,7 @@ impl<'a> Document<'a> {
         true
     }
 
-    /// The shape of an alternative that consists of types or constants only.
+    /// Returns the shape of an alternative that consists of types or constants only.
     fn leaf(&self, schema: &Schema<'a>) -> Option<Shape<'a>> {
         let [part] = schema.parts() else {
             return None;

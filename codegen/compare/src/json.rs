@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-/// Whether two values are equal under JSON Schema.
+/// Returns whether two values are equal under JSON Schema.
 pub(crate) fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => order(a, b) == Some(Ordering::Equal),
@@ -19,7 +19,7 @@ pub(crate) fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Which number is greater. Integers are compared exactly.
+/// Compares two numbers. Integers are compared exactly.
 pub(crate) fn order(a: &Number, b: &Number) -> Option<Ordering> {
     match (a.as_i128(), b.as_i128()) {
         (Some(a), Some(b)) => Some(a.cmp(&b)),
@@ -29,7 +29,7 @@ pub(crate) fn order(a: &Number, b: &Number) -> Option<Ordering> {
     }
 }
 
-/// An integer of 64 bits against a float, which is finite in JSON.
+/// Compares a 64-bit integer with a float, which is finite in JSON.
 fn order_mixed(integer: i128, float: f64) -> Ordering {
     // The conversion saturates, far beyond 64 bits.
     match integer.cmp(&(float.floor() as i128)) {
@@ -38,7 +38,7 @@ fn order_mixed(integer: i128, float: f64) -> Ordering {
     }
 }
 
-/// The most specific JSON type of a value.
+/// Returns the most specific JSON type of a value.
 pub(crate) fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
@@ -56,7 +56,7 @@ pub(crate) fn kind(value: &Value) -> &'static str {
     }
 }
 
-/// Whether a type includes another one.
+/// Returns whether a type includes another one.
 pub(crate) fn includes(wide: &str, narrow: &str) -> bool {
     wide == narrow || (wide == "number" && narrow == "integer")
 }

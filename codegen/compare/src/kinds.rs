@@ -46,7 +46,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Annotations of single constants or types that both sides have.
+    /// Compares the annotations of single constants or types that both sides have.
     fn labels(&mut self, place: &str, old: &Shape<'a>, new: &Shape<'a>) {
         let is_legal = |shape: &Shape<'a>, name: &String| match &shape.values {
             Some(values) => values.iter().any(|value| value.to_string() == *name),
@@ -62,7 +62,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Whether every type and constant of `narrow` is legal in `wide`.
+/// Returns whether every type and constant of `narrow` is legal in `wide`.
 fn covers(wide: &Shape<'_>, narrow: &Shape<'_>) -> bool {
     if wide.values.is_some() {
         return narrow.is_nothing();

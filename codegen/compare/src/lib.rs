@@ -1,7 +1,7 @@
 //! Compares two JSON Schemas: lists the changes and the severity of each.
 //!
-//! This is the one comparison behind `trueform-codegen diff`, which adds the protocol's methods to it, and behind the contract
-//! snapshots of `trueform::testing`, which add a server's tools. It knows schemas only.
+//! `trueform-codegen diff` uses this comparison and adds the protocol's methods. The contract snapshots of `trueform::testing` use it too
+//! and add a server's tools. It knows only schemas.
 //!
 //! ```
 //! use serde_json::json;
@@ -19,12 +19,12 @@
 //!
 //! With [`Flow::In`], if a legal value became illegal, at least one change is [`Impact::Breaking`]. With [`Flow::Out`], if an
 //! illegal value became legal, at least one change is [`Impact::Risky`] or worse. A schema compared with itself has no changes.
-//! There is one exemption, by common practice of publishers of schemas: an object that allows unknown members may gain a known
-//! one, although that member could hold anything before.
+//! There is one exception, which is common practice of publishers of schemas: an object that allows unknown members may get a new known
+//! member, although the member could have any value before.
 //!
-//! The vocabulary is that of 2020-12 and, where it differs, of draft-07. Keywords that are not analysed (`not`, `if`,
-//! `pattern`, …) and unknown keywords count as restrictions that were added, removed or changed; a changed one is breaking, to
-//! be safe. `format` counts as a restriction.
+//! The vocabulary is that of 2020-12 and, where it differs, of draft-07. Keywords that are not analysed (`not`, `if`, `pattern`, …) and
+//! unknown keywords count as restrictions that were added, removed or changed. A changed one counts as breaking, to be safe. `format`
+//! counts as a restriction.
 
 mod change;
 mod describe;
@@ -52,7 +52,7 @@ pub use self::{
     walk::{Comparison, Named},
 };
 
-/// The changes between two schemas, each of which may have its own `$defs`, in the order of a walk through the new one.
+/// Returns the changes between two schemas, each of which may have its own `$defs`, in the order of a walk through the new one.
 ///
 /// Places begin with `place`. Named types are followed, and the changes in a pair of them are reported at the first place that
 /// refers to it. References that cannot be resolved are not followed.

@@ -57,7 +57,7 @@ pub(crate) fn is_word(keyword: &str) -> bool {
     word(keyword).is_some()
 }
 
-/// The JSON type that a keyword restricts; `None` if it may be any.
+/// Returns the JSON type that a keyword restricts; `None` if it may be any.
 fn kind_of(keyword: &str) -> Option<&'static str> {
     match keyword {
         "minimum" | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "multipleOf" => {
@@ -104,7 +104,7 @@ pub(crate) fn restrict<'a>(limits: &mut Limits<'a>, keyword: &'a str, value: &'a
     }
 }
 
-/// Whether a restriction restricts nothing.
+/// Returns whether a restriction restricts nothing.
 fn is_void(keyword: &str, value: &Value) -> bool {
     match keyword {
         "minLength" | "minItems" | "minProperties" => value.as_f64() == Some(0.0),

@@ -12,9 +12,9 @@ enum Member<'s, 'a> {
     Rest(&'s Schema<'a>),
     /// It may depend on a pattern.
     Unclear,
-    /// It may be anything.
+    /// It may have any value.
     Ignored,
-    /// It must not be.
+    /// It must not be present.
     Refused,
 }
 
@@ -70,7 +70,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Members without a name of their own.
+    /// Compares members without a name of their own.
     fn rest(&mut self, place: &str, old: &Shape<'a>, new: &Shape<'a>) {
         match (old.is_closed(), new.is_closed()) {
             (false, true) => self.report(place, What::Closed, Effect::Narrows),

@@ -13,13 +13,13 @@ pub struct Schema<'a>(Vec<&'a Value>);
 pub(crate) type Place = usize;
 
 impl<'a> Schema<'a> {
-    /// Every value is legal.
+    /// Creates a position at which every value is legal.
     #[must_use]
     pub const fn anything() -> Self {
         Self(Vec::new())
     }
 
-    /// The definition that it refers to, if it is a single reference.
+    /// Returns the definition that it refers to, if it is a single reference.
     #[must_use]
     pub fn name(&self) -> Option<String> {
         match self.0.as_slice() {
@@ -49,7 +49,7 @@ impl<'a> Schema<'a> {
         self.0.retain(|part| keep(part));
     }
 
-    /// Key that identifies the position in its document.
+    /// Returns the key that identifies the position in its document.
     pub(crate) fn place(&self) -> Vec<Place> {
         self.0.iter().map(|part| place(part)).collect()
     }
@@ -73,7 +73,7 @@ impl<'a> From<&'a Value> for Schema<'a> {
     }
 }
 
-/// Whether a schema is a way to write `false`.
+/// Returns whether a schema is a way to write `false`.
 pub(crate) fn is_nothing(schema: &Value) -> bool {
     match schema {
         Value::Bool(anything) => !anything,

@@ -51,35 +51,35 @@ pub struct Shape<'a> {
 #[derive(Clone, Debug)]
 pub(crate) struct Union<'a> {
     pub(crate) alternatives: Vec<Schema<'a>>,
-    /// Whether no second one may hold: `oneOf`.
+    /// Whether only one may hold: `oneOf`.
     pub(crate) is_exclusive: bool,
 }
 
 impl<'a> Shape<'a> {
-    /// The schema of the member with this name; `None` if the shape does not name it.
+    /// Returns the schema of the member with this name; `None` if the shape does not name it.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<&Schema<'a>> {
         self.members.get(name)
     }
 
-    /// Whether the member of this name must be present.
+    /// Returns whether the member of this name must be present.
     #[must_use]
     pub fn requires(&self, name: &str) -> bool {
         self.required.contains(name)
     }
 
-    /// The legal constants; `None` if not limited to some.
+    /// Returns the legal constants; `None` if not limited to some.
     #[must_use]
     pub fn values(&self) -> Option<&[&'a Value]> {
         self.values.as_deref()
     }
 
-    /// The alternatives of a union; empty for other shapes.
+    /// Returns the alternatives of a union; empty for other shapes.
     pub fn alternatives(&self) -> impl Iterator<Item = &Schema<'a>> {
         self.unions.iter().flat_map(|union| &union.alternatives)
     }
 
-    /// Whether any value of a JSON type may be legal.
+    /// Returns whether any value of a JSON type may be legal.
     pub(crate) fn may_be(&self, kind: &str) -> bool {
         self.types.as_ref().is_none_or(|types| {
             types
@@ -88,22 +88,22 @@ impl<'a> Shape<'a> {
         })
     }
 
-    /// Whether no value is legal.
+    /// Returns whether no value is legal.
     pub(crate) fn is_nothing(&self) -> bool {
         self.values.as_ref().is_some_and(Vec::is_empty)
     }
 
-    /// Whether members without a schema of their own are refused.
+    /// Returns whether members without a schema of their own are refused.
     pub(crate) fn is_closed(&self) -> bool {
         self.rest.parts().iter().any(|part| is_nothing(part))
     }
 
-    /// Whether it consists of alternatives and annotations only.
+    /// Returns whether it consists only of alternatives and annotations.
     pub(crate) fn is_union_only(&self) -> bool {
         self.unions.len() == 1 && self.types.is_none() && self.values.is_none() && self.is_bare()
     }
 
-    /// Whether its only restrictions are types, constants and alternatives.
+    /// Returns whether its only restrictions are types, constants and alternatives.
     fn is_bare(&self) -> bool {
         self.members.is_empty()
             && self.required.is_empty()
@@ -119,7 +119,7 @@ impl<'a> Shape<'a> {
         self.unions.is_empty() && self.labels.is_empty() && self.is_bare()
     }
 
-    /// The legal constants, if it has no other restrictions.
+    /// Returns the legal constants, if it has no other restrictions.
     pub(crate) fn finite(&self) -> Option<Vec<&'a Value>> {
         const NULL: &Value = &Value::Null;
         const FALSE: &Value = &Value::Bool(false);
@@ -139,7 +139,7 @@ impl<'a> Shape<'a> {
         Some(values)
     }
 
-    /// Its types as alternatives, if it has several and no other restrictions.
+    /// Returns its types as alternatives, if it has several and no other restrictions.
     pub(crate) fn types_apart(&self) -> Option<Vec<Schema<'a>>> {
         let types = self.types.as_ref().filter(|types| types.len() > 1)?;
         let is_types_only = self.values.is_none() && self.unions.is_empty() && self.is_bare();

@@ -7,8 +7,8 @@ use crate::{document::Document, effect::Effect, schema::Schema, shape::Shape};
 /// The surroundings of a position.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Surroundings<'a> {
-    /// Whether it is inside of an alternative of a `oneOf` whose alternatives overlap: if one accepts more values, values that
-    /// another accepts become illegal.
+    /// Whether it is inside an alternative of a `oneOf` whose alternatives overlap: if one accepts more values, values that another accepts
+    /// become illegal.
     pub(crate) is_spoilt: bool,
     /// The rules of other schemas that must also hold for the members of an object here.
     pub(crate) known: Known<'a>,
@@ -38,7 +38,7 @@ impl<'a> Known<'a> {
 }
 
 impl<'a> Surroundings<'a> {
-    /// Whether the member of this name was known elsewhere.
+    /// Returns whether the member of this name was known elsewhere.
     pub(crate) fn knows(&self, name: &str) -> bool {
         match &self.known {
             Known::Names(names) => names.contains(name),
@@ -46,7 +46,7 @@ impl<'a> Surroundings<'a> {
         }
     }
 
-    /// The surroundings of the member with a name, or of members without one.
+    /// Returns the surroundings of the member with a name, or of members without one.
     pub(crate) fn below(&self, name: Option<&str>) -> Surroundings<'a> {
         let is_known = match name {
             Some(name) => self.knows(name),
@@ -61,7 +61,7 @@ impl<'a> Surroundings<'a> {
         }
     }
 
-    /// The effect here of a change with this effect on its own.
+    /// Returns the effect, in these surroundings, of a change that has `effect` on its own.
     pub(crate) fn on(&self, effect: Effect) -> Effect {
         match effect {
             Effect::Words(_) => effect,
@@ -72,7 +72,7 @@ impl<'a> Surroundings<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// The members that a shape has rules for, without its alternatives.
+    /// Returns the members that a shape has rules for, without its alternatives.
     pub(crate) fn known(&self, shape: &Shape<'a>) -> Known<'a> {
         let conditions = ["if", "then", "else", "dependentSchemas"];
         let is_open = shape.has_rest && !shape.is_closed();
@@ -87,7 +87,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// The members that alternatives have rules for.
+    /// Returns the members that alternatives have rules for.
     pub(crate) fn known_to(&self, alternatives: &[Schema<'a>], depth: usize) -> Known<'a> {
         let Some(below) = depth.checked_sub(1) else {
             return Known::All;

@@ -36,7 +36,7 @@ impl<'a> Comparison<'a> {
         true
     }
 
-    /// A union that was added or removed beside other keywords.
+    /// Reports a union that was added or removed beside other keywords.
     fn union_alone(&mut self, place: &str, before: Option<&Union<'a>>, after: Option<&Union<'a>>) {
         let names = |document: &Document<'a>, union: Option<&Union<'a>>| match union {
             Some(union) => names(document, &union.alternatives).join(" | "),
@@ -50,7 +50,7 @@ impl<'a> Comparison<'a> {
         self.report(place, What::TypeChanged { from, to }, effect);
     }
 
-    /// Two unions of which one is written as its only alternative, or as types.
+    /// Compares two unions of which one is written as its only alternative, or as types.
     fn wrapped(&mut self, place: &str, old: &Facts<'_, 'a>, new: &Facts<'_, 'a>) {
         let as_unions = |by_type: bool| {
             let one = |one: &Facts<'_, 'a>, other: &Facts<'_, 'a>| {
@@ -100,7 +100,7 @@ impl<'a> Comparison<'a> {
         self.surroundings = outside;
     }
 
-    /// The members that a shape has rules for outside of one of its unions.
+    /// Returns the members that a shape has rules for outside of one of its unions.
     fn known_beside(&self, shape: &Shape<'a>, union: usize) -> Known<'a> {
         let mut known = self.old.known(shape);
         for (i, other) in shape.unions.iter().enumerate() {
@@ -135,8 +135,8 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Pairs of alternatives: those of the same name, else equal ones, else the only two remaining ones of one type. Each is in at
-    /// most one pair.
+    /// Returns pairs of alternatives: those with the same name, otherwise equal ones, otherwise the only two that remain of one type. Each
+    /// is in at most one pair.
     fn pairs(&self, before: &Union<'a>, after: &Union<'a>) -> Vec<(usize, usize)> {
         let (old, new) = (&before.alternatives, &after.alternatives);
         let (old_names, new_names) = (names(self.old, old), names(self.new, new));
@@ -190,7 +190,7 @@ fn names<'a>(document: &Document<'a>, alternatives: &[Schema<'a>]) -> Vec<String
 }
 
 impl<'a> Document<'a> {
-    /// Whether no value meets two of the shapes, as far as can be determined.
+    /// Returns whether no value meets two of the shapes, as far as can be determined.
     pub(crate) fn exclude_each_other(&self, shapes: &[Shape<'a>]) -> bool {
         (1..shapes.len()).all(|i| {
             let one = &shapes[i];
@@ -200,7 +200,7 @@ impl<'a> Document<'a> {
         })
     }
 
-    /// Whether no value meets both shapes, judged by types, constants, and members to a certain depth.
+    /// Returns whether no value meets both shapes, judged by types, constants, and members to a certain depth.
     fn exclude(&self, a: &Shape<'a>, other: &Document<'a>, b: &Shape<'a>, depth: usize) -> bool {
         if a.is_nothing() || b.is_nothing() {
             return true;

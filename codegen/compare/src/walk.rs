@@ -36,7 +36,7 @@ pub struct Comparison<'a> {
     pub(crate) flow: Flow,
     pub(crate) named: Named,
     pub(crate) surroundings: Surroundings<'a>,
-    /// Pairs that are being compared, or were: each is reported once, and recursion ends.
+    /// Pairs that are or were compared. So each is reported once, and recursion ends.
     seen: BTreeSet<Pair<'a>>,
     compared: BTreeSet<String>,
     changes: Vec<Change>,
@@ -72,7 +72,7 @@ impl<'s, 'a> Facts<'s, 'a> {
 }
 
 impl<'a> Comparison<'a> {
-    /// A comparison without findings.
+    /// Creates a comparison without findings.
     #[must_use]
     pub fn new(old: &'a Document<'a>, new: &'a Document<'a>, flow: Flow, named: Named) -> Self {
         Self {
@@ -125,7 +125,7 @@ impl<'a> Comparison<'a> {
         std::mem::take(&mut self.changes)
     }
 
-    /// Names of definitions, of either document, that were compared with a schema without that name. Their addition or removal
+    /// Returns the names of definitions, of either document, that were compared with a schema without that name. Their addition or removal
     /// needs no report of its own.
     #[must_use]
     pub fn compared(&self) -> &BTreeSet<String> {
@@ -141,7 +141,7 @@ impl<'a> Comparison<'a> {
         });
     }
 
-    /// Whether two values of the documents are equal.
+    /// Returns whether two values of the documents are equal.
     pub(crate) fn same(&self, old: &'a Value, new: &'a Value) -> bool {
         self.old
             .same(old, self.new, new, self.named == Named::Followed)
@@ -224,8 +224,8 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// A position that refers to another definition than before, or to one while it was inline before. If the kind is the same, its
-    /// content has been compared here and the names need no report of their own.
+    /// Handles a position that refers to another definition than before, or to a definition that was inline before. If the kind is the
+    /// same, its content has been compared here, and the names need no report of their own.
     fn renamed(&mut self, place: &str, before: usize, names: [Option<String>; 2]) {
         let is_other = self.changes[before..].iter().any(|change| {
             let is_whole = matches!(

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-/// Descriptions by item path: `Bookmark`, `Bookmark.uri`. `rust_names` has the types of the definitions.
+/// Returns the descriptions by item path: `Bookmark`, `Bookmark.uri`. `rust_names` has the types of the definitions.
 pub(super) fn of(document: &Value, rust_names: &BTreeMap<&str, &str>) -> BTreeMap<String, String> {
     let mut docs = BTreeMap::new();
     let holder = document
@@ -46,7 +46,7 @@ fn clean(text: &str) -> String {
     lines.join("\n")
 }
 
-/// `{@link Name}` and `{@link Name | words}` as code.
+/// Converts `{@link Name}` and `{@link Name | words}` to code.
 fn links(line: &str) -> String {
     let mut out = String::new();
     let mut rest = line;

@@ -1,6 +1,6 @@
 //! Two schema files as the protocol sees them: methods with their senders, parameters and results, then named types.
 //!
-//! Methods are found by the form of their definitions (see [`Method::all`]); no method name is written here.
+//! Methods are found by the form of their definitions (see [`Method::all`]); this file contains no method name.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ struct Method<'a> {
 }
 
 impl<'a> Method<'a> {
-    /// Every method, by its name on the wire: definitions whose `method` member is a constant.
+    /// Returns every method, by its name on the wire: definitions whose `method` member is a constant.
     fn all(document: &Document<'a>) -> BTreeMap<&'a str, Method<'a>> {
         let mut methods = BTreeMap::new();
         for name in document.names().filter(|name| !SENDERS.contains(name)) {
@@ -51,7 +51,7 @@ impl<'a> Method<'a> {
     }
 }
 
-/// The names on the wire that a message of this shape may have.
+/// Returns the names on the wire that a message of this shape may have.
 fn wires<'a>(document: &Document<'a>, shape: &Shape<'a>) -> Option<Vec<&'a str>> {
     let method = document.shape(shape.member("method")?.clone());
     method
@@ -79,7 +79,7 @@ fn senders(document: &Document<'_>, definition: &str, wire: &str) -> BTreeSet<St
         .collect()
 }
 
-/// Names of the possible results: those of the response definition, else the result of the same name.
+/// Returns the names of the possible results: those of the response definition, otherwise the result of the same name.
 fn results(document: &Document<'_>, definition: &str) -> BTreeSet<String> {
     let Some(stem) = definition.strip_suffix("Request") else {
         return BTreeSet::new();
@@ -143,7 +143,7 @@ fn change(subject: &str, what: What, impact: Impact) -> Change {
     }
 }
 
-/// The findings of the comparison of schemas.
+/// Returns the findings of the comparison of schemas.
 fn found(comparison: &mut Comparison<'_>) -> impl Iterator<Item = Change> {
     let changes = comparison.take().into_iter();
     changes.map(|found| change(&found.place, What::Schema(found.what), found.impact))
@@ -203,7 +203,7 @@ fn types<'a>(
     changes
 }
 
-/// Whether a definition is an envelope: it has a `method`, is a union of such definitions, or is the response to one method and
+/// Returns whether a definition is an envelope: it has a `method`, is a union of such definitions, or is the response to one method and
 /// lists only its results. Envelopes are compared with the methods.
 fn is_envelope(document: &Document<'_>, name: &str) -> bool {
     let response = name.ends_with("ResultResponse") && name != "JSONRPCResultResponse";

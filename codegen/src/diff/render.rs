@@ -1,4 +1,4 @@
-//! Changes as text: one line each, the same words every time, so that it can be searched and compared.
+//! Changes as text: one line each. The wording is always the same, so that it can be searched and compared.
 
 use std::fmt;
 

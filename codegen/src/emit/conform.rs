@@ -78,7 +78,8 @@ fn record(cx: &Context<'_>, ty: &TypeDef, fields: &[Field], out: &mut String) {
     };
 }
 
-/// Members that the protocol has in messages, even if the schema of the params or of the result allows only those that it names.
+/// Returns members that the protocol has in messages, even if the schema of the params or of the result allows only the members that it
+/// names.
 fn always_open(cx: &Context<'_>, name: &str) -> &'static [&'static str] {
     let is_of = |ty: &TypeRef| {
         let Some(message) = ty.named() else {
@@ -105,7 +106,7 @@ fn always_open(cx: &Context<'_>, name: &str) -> &'static [&'static str] {
     }
 }
 
-/// The revisions that require the member `field` for some variants of the struct only.
+/// Returns the revisions that require the member `field` only for some variants of the struct.
 fn condition(cx: &Context<'_>, field: &Field, fields: &[Field]) -> Option<String> {
     let condition = field.required_if.as_ref()?;
     let Tagged { tag, values, .. } = tagged(cx, condition, fields)?;
@@ -190,7 +191,7 @@ fn text(cx: &Context<'_>, values: &[EnumValue], out: &mut String) {
     out.push_str("};\nwalk.value(path, known, self)\n");
 }
 
-/// Whether values of the type have checks of their own.
+/// Returns whether values of the type have checks of their own.
 fn has_more(ty: &TypeRef) -> bool {
     match ty {
         TypeRef::Number | TypeRef::Named(_) => true,
@@ -257,7 +258,7 @@ fn shape(form: &Form) -> String {
     }
 }
 
-/// A number of a schema as a float literal.
+/// Returns a number of a schema as a float literal.
 fn float(number: &str) -> String {
     match number.contains(['.', 'e', 'E']) {
         true => number.to_owned(),

@@ -198,7 +198,7 @@ fn seed(cx: &Context<'_>, name: &str, sender: &str, methods: &[&MethodDef], out:
     out.push_str("}\n}\n}\n");
 }
 
-/// Whether `methods` are all methods of `Method`.
+/// Returns whether `methods` are all methods of `Method`.
 fn covers(cx: &Context<'_>, methods: &[&MethodDef]) -> bool {
     cx.extension.is_some() && cx.has_method() && methods.len() == cx.model.methods.len()
 }
@@ -269,8 +269,8 @@ fn meta(cx: &Context<'_>, methods: &[&MethodDef], out: &mut String) {
     out.push_str("}\n}\n");
 }
 
-/// Decoding of the results, for requests. Inline, like all decoding of a union of methods: it instantiates code for every type, a
-/// fifth of the functions of the crate, so only crates that use it compile it.
+/// Writes the decoding of the results, for requests. It is inline, like all decoding of a union of methods: it instantiates code for every
+/// type, a fifth of the functions of the crate, so only crates that use it compile it.
 fn results(cx: &Context<'_>, sender: &str, methods: &[&MethodDef], out: &mut String) {
     let results = methods
         .iter()
@@ -301,7 +301,8 @@ fn results(cx: &Context<'_>, sender: &str, methods: &[&MethodDef], out: &mut Str
     );
 }
 
-/// One side of an engine: a trait for the requests that it receives, one for the notifications, and the functions that dispatch to them.
+/// Writes one side of an engine: a trait for the requests that it receives, one for the notifications, and the functions that dispatch to
+/// them.
 fn serve(cx: &Context<'_>, side: &str, peer: &str, out: &mut String) {
     let requests = sent(cx, peer, false);
     let notifications = sent(cx, peer, true);
@@ -400,7 +401,7 @@ fn serve_notifications(side: &str, peer: &str, notifications: &[&MethodDef], out
     out.push_str("}\n}\n");
 }
 
-/// `client` as `Client`.
+/// Returns `client` as `Client`.
 fn title(side: &str) -> &'static str {
     match side {
         "client" => "Client",
@@ -408,7 +409,7 @@ fn title(side: &str) -> &'static str {
     }
 }
 
-/// The handler trait for authors, and the adapter that serves it.
+/// Writes the handler trait for authors, and the adapter that serves it.
 fn handler(cx: &Context<'_>, side: &str, peer: &str, out: &mut String) {
     let requests = sent(cx, peer, false);
     let notifications = sent(cx, peer, true);
@@ -470,7 +471,7 @@ fn adapter(
         false => "rules(known, revision)",
     };
     let bounds = format!("H: {name}Handler + Send + Sync + 'static");
-    // Only what differs from the trait's own answer.
+    // Only what differs from the default of the trait.
     let client_declares = match cx.client_declares() {
         true => "",
         false => "fn client_declares(&self) -> bool { false }\n",

@@ -39,7 +39,7 @@ pub(super) fn emit(cx: &Context<'_>, out: &mut String) {
 }
 
 fn enumeration(cx: &Context<'_>, out: &mut String) {
-    // One enumeration for core and extensions: when a message arrives, it is not known which of them its method belongs to.
+    // One enumeration for core and extensions, because the method of an arriving message may belong to any of them.
     let mut all: BTreeMap<&str, (&MethodDef, Option<&str>)> = BTreeMap::new();
     for (name, extension) in &cx.model.extensions {
         all.extend(

@@ -25,7 +25,7 @@ pub(super) fn emit(cx: &Context<'_>, out: &mut String) {
     }
 }
 
-/// The types that results contain and that have such parts, of their own or inside them.
+/// Returns the types that results contain and that have such parts, directly or inside them.
 fn visited<'a>(cx: &Context<'a>) -> BTreeMap<&'a str, &'a TypeDef> {
     let mut held: BTreeSet<&str> = BTreeSet::new();
     let results = cx.model.methods.values().filter_map(|m| m.result.as_ref());
@@ -84,7 +84,7 @@ fn is_member(field: &Field) -> bool {
     !matches!(field.ty, TypeRef::Constant(_))
 }
 
-/// Whether some revision of the type is not in `known`.
+/// Returns whether some revision of the type is not in `known`.
 fn is_item(ty: &TypeDef, known: Bits) -> bool {
     !known.covers(ty.known)
 }

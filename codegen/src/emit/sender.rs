@@ -1,4 +1,4 @@
-//! What a client sends, one function per message, for any sender of messages.
+//! The functions that send a client's messages, one per message, for any sender of messages.
 
 use std::fmt::Write as _;
 
@@ -73,7 +73,7 @@ pub(super) fn emit(cx: &Context<'_>, out: &mut String) {
     );
 }
 
-/// The revisions at which a client sends `method`.
+/// Returns the revisions at which a client sends `method`.
 fn sent_at(method: &MethodDef) -> Bits {
     let mut known = Bits::default();
     for (revision, rules) in &method.rules {

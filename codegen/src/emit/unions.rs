@@ -132,7 +132,7 @@ fn accessors(cx: &Context<'_>, name: &str, variants: &[Variant], open: bool, out
     }
 }
 
-/// How the overlay calls the usual result where others may stand in its place.
+/// The overlay's name for the usual result, if other results may replace it.
 const COMPLETE: &str = "Complete";
 
 fn read(
@@ -235,8 +235,8 @@ fn read(
                 }
             }
             if !always {
-                // A result that lacks the member that tells its kind is an unfinished result of the usual kind, whose reader says
-                // what is missing, unless it names another kind.
+                // A result without the member that identifies its kind is treated as an unfinished result of the usual kind, unless it
+                // names another kind. The reader of the usual kind reports what is missing.
                 if let Some(i) = variants.iter().position(|variant| variant.name == COMPLETE) {
                     let _ = writeln!(
                         out,

@@ -1,4 +1,4 @@
-//! From entries to types: the members of structs, the variants of unions, the values of enumerations.
+//! Builds types from entries: the members of structs, the variants of unions, the values of enumerations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,12 +12,12 @@ use crate::{
 };
 
 impl<'a> Merger<'a> {
-    /// Walks on from all nodes of the type `name`.
+    /// Continues the walk from all nodes of the type `name`.
     pub(super) fn expand(&mut self, name: &str) -> Result<(), Problem> {
         self.shape(name).map(drop)
     }
 
-    /// The model, after the fixpoint is reached.
+    /// Returns the model, after the fixpoint is reached.
     pub(super) fn finish(mut self, methods: BTreeMap<String, MethodDef>) -> Result<Model, Problem> {
         let names: Vec<String> = self.entries.keys().cloned().collect();
         let mut types = BTreeMap::new();
@@ -79,7 +79,7 @@ impl<'a> Merger<'a> {
         Ok(())
     }
 
-    /// The revisions in which the struct `name` has no members but those that it names.
+    /// Returns the revisions in which the struct `name` has only the members that it names.
     fn closed(&self, name: &str) -> Result<Bits, Problem> {
         let mut closed = Bits::default();
         let entry = &self.entries[name];
@@ -171,7 +171,7 @@ impl<'a> Merger<'a> {
                 self.constant(name, member),
             ) {
                 (TypeRef::String, Some(value)) => TypeRef::Constant(value),
-                // A constant is always written, so one that may be absent is a string for a user's schema.
+                // A constant is always written. So in a user's schema, a constant that may be absent is a string.
                 (TypeRef::Constant(_), _) if self.sources.core.is_some() && required.is_empty() => {
                     TypeRef::String
                 }
@@ -213,7 +213,7 @@ impl<'a> Merger<'a> {
         Ok(fields)
     }
 
-    /// The tag of the variants that were collapsed into the struct `name`.
+    /// Returns the tag of the variants that were collapsed into the struct `name`.
     fn tag_of_collapsed(&self, name: &str, objects: &[(&Node<'a>, &'a Object)]) -> Option<String> {
         if !self.sources.unions.get(name)?.collapse {
             return None;
@@ -259,7 +259,7 @@ fn values(nodes: &[Node<'_>]) -> Vec<EnumValue> {
     values.collect()
 }
 
-/// The variants among `objects`, distinguished by `tag`, that are `among`; `None` if all or none of them are.
+/// Returns the variants of `objects`, distinguished by `tag`, that are in `among`; `None` if all or none of them are.
 fn some_variants(
     tag: &str,
     objects: &[(&Node<'_>, &Object)],
@@ -310,7 +310,7 @@ impl Constraints {
     }
 }
 
-/// The core types that `types` and `methods` refer to, directly or through other core types.
+/// Returns the core types that `types` and `methods` refer to, directly or through other core types.
 fn external(
     types: &BTreeMap<String, TypeDef>,
     methods: &BTreeMap<String, MethodDef>,

@@ -1,4 +1,4 @@
-//! The rule of a union that its members suggest: they differ in their JSON type, or in a constant that all of them require.
+//! Derives the rule of a union from its members: they differ in their JSON type, or in a constant that all of them require.
 
 use super::position::MOST_MEMBERS;
 use std::collections::BTreeSet;
@@ -10,14 +10,14 @@ use crate::{
 };
 
 impl<'a> Merger<'a> {
-    /// The rule for `members`, none of which is null; `None` if they do not suggest one, and for the core, whose rules are written.
+    /// Returns the rule for `members`, none of which is null; `None` if no rule can be derived, and for the core, whose rules are written.
     pub(super) fn distinguish(&self, members: &[Node<'a>]) -> Option<UnionRule> {
         self.sources.core?;
         let mut members: Vec<Node<'a>> = members
             .iter()
             .map(|member| self.resolve(member.clone()))
             .collect();
-        // Where an extension has several revisions, a member of each is one member. Revisions come in their order.
+        // If an extension has several revisions, a member of each of them is one member. Revisions come in their order.
         let is_repeated = |node: &Node<'a>, other: &Node<'a>| {
             node.at == other.at && other.revision < node.revision
         };
@@ -58,7 +58,8 @@ impl<'a> Merger<'a> {
         })
     }
 
-    /// The members of the union `node`; in an extension those of unions inside it too. For any other node the node itself.
+    /// Returns the members of the union `node`; in an extension, those of unions inside it too. For any other node, returns the node
+    /// itself.
     pub(super) fn members(&self, node: &Node<'a>) -> Vec<Node<'a>> {
         if self.sources.core.is_none() {
             return node.members();
@@ -68,8 +69,8 @@ impl<'a> Merger<'a> {
         found
     }
 
-    /// Appends the members of `node`, and of unions among them, to `found`. Unions that refer to others may have very many, so it
-    /// ends when there are more than may be.
+    /// Appends the members of `node`, and of unions among them, to `found`. Unions that refer to others may have very many members, so it
+    /// stops when the maximum is exceeded.
     fn collect_members(&self, node: &Node<'a>, found: &mut Vec<Node<'a>>) {
         if MOST_MEMBERS < found.len() {
             return;
@@ -86,7 +87,7 @@ impl<'a> Merger<'a> {
     }
 }
 
-/// The JSON type of the values of `schema`, if it is a single one.
+/// Returns the JSON type of the values of `schema`, if it is a single one.
 pub(super) fn json_type(schema: &Schema) -> Option<&'static str> {
     Some(match schema {
         Schema::Bool => "boolean",

@@ -9,11 +9,11 @@ use crate::{
     problem::Problem,
 };
 
-/// How deep the form of raw JSON may be; deeper ones are recursive.
+/// Maximum depth of the form of raw JSON; deeper forms are recursive.
 const DEEPEST: usize = 12;
 
 impl<'a> Merger<'a> {
-    /// The constraints of `nodes`, the schemas at one position, beyond `ty`.
+    /// Returns the constraints of `nodes`, the schemas at one position, beyond `ty`.
     pub(super) fn needs(
         &mut self,
         at: &str,
@@ -122,7 +122,7 @@ impl<'a> Merger<'a> {
         Ok(needs)
     }
 
-    /// The form of raw JSON that `node` allows.
+    /// Returns the form of raw JSON that `node` allows.
     fn form(&self, node: &Node<'a>, deepest: usize) -> Result<Form, Problem> {
         let node = self.resolve(node.clone());
         match self.leaf_of(&node) {

@@ -1,4 +1,4 @@
-//! Merging of one position from the nodes of the revisions.
+//! Merges one position from the nodes of the revisions.
 
 use super::{Kind, Merger, Node};
 use crate::{
@@ -15,8 +15,8 @@ const DEEPEST: usize = 32;
 pub(super) const MOST_MEMBERS: usize = 1_000;
 
 impl<'a> Merger<'a> {
-    /// The type at position `at`. Adds the nodes to the entries of that type. `default` is the name of a type that has no name
-    /// in any revision.
+    /// Returns the type at position `at`. Adds the nodes to the entries of that type. `default` is the name of a type that has no name in
+    /// any revision.
     pub(super) fn position(
         &mut self,
         at: &str,
@@ -107,7 +107,7 @@ impl<'a> Merger<'a> {
         node
     }
 
-    /// The core's type, if the position is a definition that the core has too.
+    /// Returns the core's type, if the position is a definition that the core has too.
     fn shared(&self, nodes: &[Node<'a>]) -> Option<TypeRef> {
         let core = self.sources.core?;
         let node = nodes.first()?;
@@ -121,7 +121,7 @@ impl<'a> Merger<'a> {
             .cloned()
     }
 
-    /// The hand-written type of a definition through which `node` was reached.
+    /// Returns the hand-written type of a definition through which `node` was reached.
     pub(super) fn leaf_of(&self, node: &Node<'a>) -> Option<&'a str> {
         node.names
             .iter()
@@ -310,13 +310,13 @@ impl<'a> Merger<'a> {
         Ok(nullability(TypeRef::Named(name)))
     }
 
-    /// Whether `object` has no members of its own, and values of one schema.
+    /// Returns whether `object` has no members of its own, and its values have one schema.
     fn is_map(&self, object: &Object) -> bool {
         let closed = self.sources.core.is_some() && object.additional == Schema::Never;
         object.properties.is_empty() && object.additional != Schema::Any && !closed
     }
 
-    /// The name from the overlay, else that of the newest definition, else one derived from the position.
+    /// Returns the name from the overlay, otherwise that of the newest definition, otherwise one derived from the position.
     fn name(&mut self, at: &str, default: Option<&str>, nodes: &[Node<'a>]) -> String {
         if let Some(name) = self.sources.type_names.get(at) {
             self.used.insert(at.to_owned());
@@ -326,7 +326,7 @@ impl<'a> Merger<'a> {
             return name.to_owned();
         }
         let is_extension = self.sources.core.is_some();
-        // By the place in the file: a schema that is reached on several ways, even through itself, has one type.
+        // Named by the place in the file: a schema that is reached in several ways, even through itself, has one type.
         let places: Vec<&str> = nodes.iter().map(|node| node.at.as_str()).collect();
         let place = places.join(" ");
         // The union determines the type of its variant.
@@ -364,7 +364,7 @@ impl<'a> Merger<'a> {
         self.rust_names.of_place(&place, &proposed)
     }
 
-    /// The names under which `name` of `revision` is merged.
+    /// Returns the names under which `name` of `revision` is merged.
     pub(super) fn aliases(&mut self, revision: usize, name: &str) -> Vec<String> {
         let key = format!("{name}@{}", self.sources.names[revision]);
         match self.sources.overlay.aliases.get(&key) {
@@ -377,7 +377,7 @@ impl<'a> Merger<'a> {
     }
 }
 
-/// A constant inside a list, a map or a nullable value is a string there, which [`needs`](Merger::needs) restricts.
+/// Returns the type inside a list, a map or a nullable value: a constant is a string there, which [`needs`](Merger::needs) restricts.
 pub(super) fn plain(ty: TypeRef) -> TypeRef {
     match ty {
         TypeRef::Constant(_) => TypeRef::String,
@@ -418,7 +418,7 @@ impl Shape {
 }
 
 impl<'a> Node<'a> {
-    /// A part of the node.
+    /// Returns a part of the node.
     pub(super) fn down(&self, schema: &'a Schema, step: &str) -> Self {
         Self {
             revision: self.revision,
@@ -428,7 +428,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The members of a union; for any other node the node itself.
+    /// Returns the members of a union; for any other node, the node itself.
     pub(super) fn members(&self) -> Vec<Self> {
         match self.schema {
             Schema::Union(members) => members

@@ -1,4 +1,4 @@
-//! The merge on made-up revisions: one method, one position, and the schemas of two or three revisions there.
+//! Tests of the merge on made-up revisions: one method, one position, and the schemas of two or three revisions there.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::{
     problem::Problem,
 };
 
-/// Revisions in which `x/do` has the params `{"value": SCHEMA}`, with further definitions beside.
+/// Merges revisions in which `x/do` has the params `{"value": SCHEMA}`, with further definitions.
 fn merge(overlay: &str, revisions: &[(&str, Value, Value)]) -> Result<Model, Problem> {
     let document = |(name, value, definitions): &(&str, Value, Value)| {
         let mut document = json!({"$defs": {
@@ -48,7 +48,7 @@ fn fields<'a>(model: &'a Model, name: &str) -> &'a [Field] {
     }
 }
 
-/// The type that two revisions' schemas of the member `value` merge into.
+/// Returns the type that two revisions' schemas of the member `value` merge into.
 fn pair(first: Value, second: Value) -> Result<TypeRef, Problem> {
     let model = merge("", &[("1", first, json!({})), ("2", second, json!({}))])?;
     Ok(fields(&model, "DoRequestParams")[0].ty.clone())
@@ -134,7 +134,7 @@ fn a_member_is_there_if_any_revision_has_it_and_plain_if_all_require_it() {
         &[
             (
                 "1",
-                // Inline here, with a name later: the same position, so the same type.
+                // Inline first and named later: the same position, so the same type.
                 json!({"type": "object", "required": ["a", "b"], "properties": {
                     "a": {"type": "string"}, "b": {"type": "string"},
                 }}),
@@ -228,7 +228,7 @@ fn unions_need_a_rule_that_distinguishes_their_members() {
     assert!(merged(KINDS, kind("b")).is_ok());
 }
 
-// DEC-12: a member that one form may have is an unknown one to the others, also where none requires it.
+// DEC-12: a member that one form may have is unknown to the others, even if no form requires it.
 #[test]
 fn a_collapsed_union_knows_which_form_has_a_member() {
     let form = |name: &str, member: &str, required: &[&str]| {

@@ -12,7 +12,7 @@ use crate::{
 };
 
 impl<'a> Merger<'a> {
-    /// The variants of the union `name`, with its rule.
+    /// Returns the variants of the union `name`, with its rule.
     pub(super) fn variants(
         &mut self,
         name: &str,
@@ -196,7 +196,7 @@ impl<'a> Merger<'a> {
         Ok((variants, rule))
     }
 
-    /// The key of a union member: its definition, its JSON type, or the variant for an absent tag.
+    /// Returns the key of a union member: its definition, its JSON type, or the variant for an absent tag.
     fn member_keys(
         &mut self,
         name: &str,
@@ -215,7 +215,7 @@ impl<'a> Merger<'a> {
         if let Some(definition) = member.names.first() {
             return Ok(self.aliases(member.revision, definition));
         }
-        // A member without a name is called by its constant; the sign keeps it apart from definitions.
+        // A member without a name is called by its constant; the sign distinguishes it from definitions.
         if let (Some(tag), Schema::Object(object), true) =
             (&rule.tag, member.schema, self.sources.core.is_some())
             && let Some(value) = object.properties.get(tag).and_then(Schema::constant)

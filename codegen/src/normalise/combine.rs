@@ -1,4 +1,4 @@
-//! Combines schemas: what all of several allow, and what one of several allows.
+//! Combines schemas: the values that all of several allow, and the values that one of several allows.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use super::{
 use crate::problem::{Problem, child};
 
 impl Reader<'_> {
-    /// The intersection of both, with references resolved; [`Schema::Never`] if no value satisfies both.
+    /// Returns the intersection of both, with references resolved; [`Schema::Never`] if no value satisfies both.
     pub(super) fn intersect(&self, a: Schema, b: Schema, at: &str) -> Result<Schema, Problem> {
         self.spend(1, at)?;
         if a == Schema::Any {
@@ -53,10 +53,10 @@ impl Reader<'_> {
     }
 
     fn intersect_objects(&self, mut a: Object, mut b: Object, at: &str) -> Result<Schema, Problem> {
-        // The members of `a` stay where they are: a long `allOf` adds a few at a time to many.
+        // The members of `a` are not copied: a long `allOf` adds a few members at a time to many.
         let mut properties = std::mem::take(&mut a.properties);
         if b.additional != Schema::Any {
-            // A member that the other part does not name is one of its further members.
+            // A member that the other part does not name is covered by its `additionalProperties`.
             let size = size(&b.additional);
             for (name, first) in &mut properties {
                 if !b.properties.contains_key(name) {
@@ -101,7 +101,7 @@ impl Reader<'_> {
         self.spend_text(size.text, at)
     }
 
-    /// Like `intersect`, keeping the reference where one side allows all that the other does.
+    /// Like `intersect`, but keeps the reference if one side allows everything that the other allows.
     fn intersect_member(&self, a: Schema, b: Schema, at: &str) -> Result<Schema, Problem> {
         match (&a, &b) {
             (Schema::Any, _) => Ok(b),
@@ -114,7 +114,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Whether `schema` allows objects only, as far as its own keywords say.
+    /// Returns whether `schema` allows only objects, judged by its own keywords.
     fn is_object(&self, schema: &Schema) -> bool {
         match schema {
             Schema::Object(_) => true,
@@ -151,7 +151,7 @@ impl Reader<'_> {
     }
 }
 
-/// What a copy of a schema takes.
+/// The size of a copy of a schema.
 #[derive(Clone, Copy, Default)]
 struct Size {
     schemas: usize,
@@ -159,7 +159,7 @@ struct Size {
     text: usize,
 }
 
-/// What a copy of `schema` takes.
+/// Returns the size of a copy of `schema`.
 fn size(schema: &Schema) -> Size {
     let mut size = Size::default();
     add_size(schema, &mut size);
@@ -199,11 +199,11 @@ fn least<T: Ord>(a: Option<T>, b: Option<T>) -> Option<T> {
     }
 }
 
-/// The scalars that both allow.
+/// Returns the scalars that both allow.
 fn narrower(a: Schema, b: Schema) -> Schema {
     match (a, b) {
         (Schema::String(a), Schema::String(b)) => {
-            // Only the first of two formats is kept, and none of two is dropped.
+            // Only one format is kept, so two different formats cannot be combined.
             if a.format.is_some() && b.format.is_some() && a.format != b.format {
                 return Schema::Never;
             }
@@ -229,7 +229,7 @@ fn narrower(a: Schema, b: Schema) -> Schema {
     }
 }
 
-/// `text` with the values that its limits allow.
+/// Returns `text` with the values that its limits allow.
 pub(super) fn limited(mut text: Text) -> Schema {
     let (least, most) = (text.min_length, text.max_length);
     if let Some(values) = &mut text.values {
@@ -246,7 +246,7 @@ pub(super) fn limited(mut text: Text) -> Schema {
 }
 
 impl Bounds {
-    /// The numbers within both.
+    /// Returns the numbers within both.
     pub(super) fn and(self, other: Self) -> Self {
         let pick = |a: Option<Number>, b: Option<Number>, first: fn(f64, f64) -> bool| match (a, b)
         {
@@ -263,7 +263,7 @@ impl Bounds {
     }
 }
 
-/// A union with nested unions flattened and constants folded into one enumeration.
+/// Returns a union with nested unions flattened and constants folded into one enumeration.
 pub(super) fn union(members: Vec<Schema>) -> Schema {
     let mut flat: Vec<Schema> = Vec::new();
     for member in members {

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::problem::{Problem, child};
 
-/// The bounds of a number, and the value of `const`.
+/// Returns the bounds of a number, and the value of `const`.
 pub(super) fn bounds(map: &Map<String, Value>, at: &str) -> Result<Bounds, Problem> {
     let number = |keyword: &str| match map.get(keyword) {
         Some(Value::Number(number)) => Ok(Some(number.clone())),
@@ -39,13 +39,13 @@ pub(super) fn bounds(map: &Map<String, Value>, at: &str) -> Result<Bounds, Probl
     }))
 }
 
-/// A keyword that counts, such as `maxItems`.
+/// Reads a keyword that counts, such as `maxItems`.
 pub(super) fn count(
     map: &Map<String, Value>,
     keyword: &str,
     at: &str,
 ) -> Result<Option<u64>, Problem> {
-    /// Up to this value every integer is exactly representable as a double.
+    /// Up to this value, a double represents every integer exactly.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let Some(value) = map.get(keyword) else {
         return Ok(None);

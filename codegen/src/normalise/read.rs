@@ -43,10 +43,10 @@ pub(crate) const MAY_BE_UNCHECKED: &[&str] = &[
     "uniqueItems",
 ];
 
-/// Keywords that combine schemas. Each is a part of its own, to which the others of its schema are added.
+/// Keywords that combine schemas. Each is a separate part, to which the other keywords of its schema are added.
 const COMBINING: [&str; 4] = ["$ref", "allOf", "anyOf", "oneOf"];
 
-/// The keywords that a schema of one JSON type may have.
+/// Returns the keywords that a schema of one JSON type may have.
 fn keywords_of(ty: &str) -> Option<&'static [&'static str]> {
     Some(match ty {
         "null" | "boolean" => &[],
@@ -69,10 +69,10 @@ pub(super) struct Reader<'a> {
     pub(super) unchecked: &'a [String],
     /// How many schemas may still be read or copied.
     pub(super) left: Cell<usize>,
-    /// How many bytes of their texts may still be.
+    /// How many bytes of their texts may still be read or copied.
     pub(super) text_left: Cell<usize>,
     pub(super) depth: Cell<usize>,
-    /// The definitions that `allOf` is being resolved through.
+    /// The definitions through which `allOf` is being resolved.
     pub(super) opened: RefCell<Vec<String>>,
 }
 
@@ -208,14 +208,14 @@ impl Reader<'_> {
         }
     }
 
-    /// The union of the members of `anyOf` or `oneOf`.
+    /// Returns the union of the members of `anyOf` or `oneOf`.
     fn alternatives(&self, keyword: &str, value: &Value, at: &str) -> Result<Schema, Problem> {
         let members = array(value, at)?
             .iter()
             .enumerate()
             .map(|(i, member)| self.read(member, &child(at, i)))
             .collect::<Result<Vec<_>, _>>()?;
-        // A value that two equal members of `oneOf` allow is refused by it.
+        // `oneOf` refuses a value that two equal members allow.
         let repeated = (0..members.len())
             .filter(|_| keyword == "oneOf")
             .find(|i| members[..*i].contains(&members[*i]));
@@ -234,7 +234,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A schema by its `type`, with `keywords`.
+    /// Reads a schema by its `type`, with `keywords`.
     fn typed(
         &self,
         map: &Map<String, Value>,
@@ -261,7 +261,7 @@ impl Reader<'_> {
             None if map.contains_key("properties") => vec!["object"],
             None if map.contains_key("const") || map.contains_key("enum") => vec!["string"],
             None => {
-                // A keyword that the bindings do not have is the better reason.
+                // If the bindings do not have a keyword, that is the better reason.
                 if let Some(keyword) = keywords.iter().find(|keyword| !is_supported(keyword)) {
                     return Err(unsupported(keyword, at));
                 }
@@ -337,7 +337,7 @@ impl Reader<'_> {
             let at = child(at, "propertyNames");
             match self.read(names, &at)? {
                 Schema::Any => {}
-                // The name of a member is a string anyway.
+                // The name of a member is always a string.
                 Schema::String(text) if text == Text::default() => {}
                 _ => return Err(unsupported_at("propertyNames", at)),
             }
@@ -368,7 +368,7 @@ impl Reader<'_> {
                 let Some(name) = name.as_str() else {
                     return Err(Problem::at(at, "`required` must hold names of members"));
                 };
-                // A member that is only required is one that is described by the rest.
+                // The schema of the other members describes a member that is only required.
                 if !properties.contains_key(name) {
                     if additional == Schema::Never {
                         let message = format!(
@@ -397,12 +397,12 @@ impl Reader<'_> {
     }
 }
 
-/// What `text` counts as: its bytes, and what a short one takes beside them.
+/// Returns the size of `text`: its bytes, and a fixed number beside them.
 pub(super) fn text_size(text: &str) -> usize {
     text.len() + 32
 }
 
-/// The bytes of the names and strings that the keywords of `map` hold themselves. Annotations are not read.
+/// Returns the bytes of the names and strings that the keywords of `map` hold themselves. Annotations are not read.
 fn own_text(map: &Map<String, Value>) -> usize {
     map.iter()
         .filter(|(keyword, _)| !ANNOTATIONS.contains(&keyword.as_str()))
