@@ -29,7 +29,7 @@ pub(crate) enum Source {
     Values(Vec<LitStr>),
 }
 
-/// A method that takes `&self`, the query, and what is injected.
+/// A method with the parameters `&self`, the query, and injected values.
 pub(crate) struct Method {
     pub(crate) path: ExprPath,
     /// The types after the query.
@@ -38,7 +38,7 @@ pub(crate) struct Method {
 }
 
 impl Completion {
-    /// Makes a source `Self::name` the method of that name, if `find` has one that takes `self`. Returns `false` if a fault was
+    /// Converts a source `Self::name` to the method of that name, if `find` has one that takes `self`. Returns `false` if a fault was
     /// reported.
     pub(crate) fn resolve<'s>(
         &mut self,
@@ -92,7 +92,7 @@ impl Completion {
     }
 }
 
-/// `name`, if `path` is `Self::name`.
+/// Returns `name`, if `path` is `Self::name`.
 fn own_name(path: &ExprPath) -> Option<&Ident> {
     let segments = &path.path.segments;
     let is_own = path.qself.is_none() && segments.len() == 2 && segments[0].ident == "Self";
@@ -197,7 +197,7 @@ fn text(expr: &Expr) -> Option<LitStr> {
     }
 }
 
-/// `values`, unless the list is empty or has a duplicate.
+/// Returns `values`, unless the list is empty or has a duplicate.
 fn checked(
     values: Vec<LitStr>,
     array: impl ToTokens,

@@ -1,8 +1,8 @@
-//! The types whose forms a function asks for: those of `asks(…)`, and those that calls of `ask` in its body name, or the `let` around
-//! them.
+//! The types of the forms that a function asks for: those of `asks(…)`, and those that calls of `ask` in its body, or the `let` around
+//! them, name.
 //!
-//! A body is not parsed, because what is between the parentheses of a macro such as `join!` may be anything. Its tokens are
-//! searched, and a type that cannot be named outside of the body, or may not exist there, is left out.
+//! A body is not parsed, because the parentheses of a macro such as `join!` may contain anything. Its tokens are searched. A type that
+//! cannot be named outside the body, or may not exist there, is left out.
 
 #[cfg(test)]
 mod tests;
@@ -17,7 +17,7 @@ use crate::diagnostics::Diagnostics;
 
 const FORM: &str = "expected `asks(Type, …)` with the types that the function asks clients for, such as `asks(Booking)`";
 
-/// The types of `asks(…)`.
+/// Returns the types of `asks(…)`.
 pub(crate) fn listed(meta: &Meta, diag: &mut Diagnostics) -> Vec<Type> {
     let Meta::List(list) = meta else {
         diag.error(meta, FORM);
@@ -47,7 +47,7 @@ pub(crate) fn listed(meta: &Meta, diag: &mut Diagnostics) -> Vec<Type> {
     found
 }
 
-/// Whether a type says by itself what it is.
+/// Returns whether a type is written out, without inference.
 fn is_named(ty: &Type) -> bool {
     let is_of_a_form = matches!(ty, Type::Path(_) | Type::Paren(_) | Type::Group(_))
         || matches!(ty, Type::Tuple(tuple) if tuple.elems.is_empty());
@@ -55,14 +55,15 @@ fn is_named(ty: &Type) -> bool {
     is_of_a_form && !flat(ty.to_token_stream()).into_iter().any(has_hole)
 }
 
-/// The types `T` of calls `.ask::<T>(…)` in `body`, and of statements `let …: Asked<T> = ….ask(…)…;`, without those that only the body can name: types declared or imported in it,
-/// types with generic parameters of it or of `generics`, and types in code that `#[cfg]` may leave out.
+/// Returns the types `T` of calls `.ask::<T>(…)` in `body`, and of statements `let …: Asked<T> = ….ask(…)…;`. Leaves out those that only
+/// the body can name: types that are declared or imported in it, types with generic parameters of it or of `generics`, and types in code
+/// that `#[cfg]` may remove.
 pub(crate) fn found(body: &TokenStream, generics: Option<&Generics>) -> Vec<TokenStream> {
     let mut scan = Scan::default();
     if let Some(generics) = generics {
         for parameter in &generics.params {
             match parameter {
-                // No type of a form has one.
+                // No type of a form has a lifetime.
                 GenericParam::Lifetime(_) => {}
                 GenericParam::Type(parameter) => scan.add(&parameter.ident),
                 GenericParam::Const(parameter) => scan.add(&parameter.ident),
@@ -81,14 +82,14 @@ pub(crate) fn found(body: &TokenStream, generics: Option<&Generics>) -> Vec<Toke
     found
 }
 
-/// What is in a body.
+/// The names and types in a body.
 #[derive(Default)]
 struct Scan {
     /// Names that the body declares or imports.
     local: HashSet<String>,
-    /// Whether the body imports names that it does not spell out.
+    /// Whether the body has a glob import.
     glob: bool,
-    /// Types that it asks for.
+    /// Types that the body asks for.
     asked: Vec<TokenStream>,
 }
 
@@ -113,7 +114,7 @@ impl Scan {
         }
     }
 
-    /// Passes over the statement that begins at `at`; names declared in it count. Returns where it ends.
+    /// Skips the statement that begins at `at`; names that it declares count. Returns the index of its end.
     fn conditional(&mut self, tokens: &[TokenTree], mut at: usize) -> usize {
         let is_let = matches!(tokens.get(at), Some(TokenTree::Ident(ident)) if ident == "let");
         while let Some(token) = tokens.get(at) {
@@ -124,7 +125,7 @@ impl Scan {
             match token {
                 TokenTree::Punct(punct) if matches!(punct.as_char(), ';' | ',') => break,
                 TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
-                    // What is declared there may hide what is outside.
+                    // A declaration in it may hide one outside.
                     let mut inner = Self::default();
                     inner.level(group.stream());
                     self.local.extend(inner.local);
@@ -139,8 +140,8 @@ impl Scan {
         at
     }
 
-    /// Adds the types `T` of `Asked<T>` in the annotation of the `let` that is the first of `tokens`, if its value asks for a type that
-    /// the call leaves to inference.
+    /// Adds the types `T` of `Asked<T>` in the annotation of the `let` that is the first of `tokens`, if its value asks for a type that the
+    /// call leaves to inference.
     fn annotated(&mut self, tokens: &[TokenTree]) {
         let [TokenTree::Ident(keyword), rest @ ..] = tokens else {
             return;
@@ -150,7 +151,7 @@ impl Scan {
             return;
         };
         let statement = &rest[..end];
-        // The pattern has its colons in braces, and those of paths come in pairs.
+        // The colons of a pattern are in braces, and those of paths come in pairs.
         let is_single = |at: usize| {
             let is_colon = |at: usize| statement.get(at).is_some_and(|token| is_punct(token, ':'));
             is_colon(at) && !is_colon(at + 1) && !at.checked_sub(1).is_some_and(is_colon)
@@ -177,7 +178,7 @@ impl Scan {
         }
     }
 
-    /// Adds the names that an item declares whose keyword is the first of `tokens`.
+    /// Adds the names that an item declares. The first of `tokens` is its keyword.
     fn declared(&mut self, tokens: &[TokenTree]) {
         let TokenTree::Ident(keyword) = &tokens[0] else {
             return;
@@ -196,7 +197,7 @@ impl Scan {
             }
             "struct" | "enum" | "union" | "type" | "mod" | "trait" => self.add_next(tokens),
             "fn" => {
-                // Its generic parameters, and their bounds.
+                // Skips its generic parameters and their bounds.
                 let mut depth = 0_u32;
                 for token in tokens.iter().skip(2) {
                     match token {
@@ -238,13 +239,13 @@ impl Scan {
     }
 }
 
-/// Whether `ty` means the same outside of the body.
+/// Returns whether `ty` means the same outside the body.
 fn can_be_named(ty: &TokenStream, local: &HashSet<String>, glob: bool) -> bool {
     let tokens = flat(ty.clone());
     let mut in_path = false;
     for (index, token) in tokens.iter().enumerate() {
         match token {
-            // The variable of a macro, or a lifetime.
+            // A variable of a macro, or a lifetime.
             TokenTree::Punct(punct) if matches!(punct.as_char(), '$' | '\'') => return false,
             TokenTree::Ident(ident) if ident == "_" => return false,
             TokenTree::Ident(ident) if !in_path => {
@@ -272,7 +273,7 @@ fn is_primitive(ident: &Ident) -> bool {
         || digits.is_some_and(|digits| matches!(digits, "8" | "16" | "32" | "64" | "128" | "size"))
 }
 
-/// The type, if `tokens` begin with `.ask::<Type>(…)`.
+/// Returns the type, if `tokens` begin with `.ask::<Type>(…)`.
 fn asked(tokens: &[TokenTree]) -> Option<TokenStream> {
     let [dot, TokenTree::Ident(ask), first, second, open, rest @ ..] = tokens else {
         return None;
@@ -310,12 +311,12 @@ fn answers(tokens: &[TokenTree], found: &mut Vec<TokenStream>) {
     }
 }
 
-/// Whether there is a call `.ask(…)` or `.ask::<_>(…)` in `tokens`.
+/// Returns whether there is a call `.ask(…)` or `.ask::<_>(…)` in `tokens`.
 fn asks_for_inferred(tokens: &[TokenTree]) -> bool {
     (0..tokens.len()).any(|at| match &tokens[at..] {
         [dot, TokenTree::Ident(ask), rest @ ..] if is_punct(dot, '.') && ask == "ask" => {
             let is_inferred = asked(&tokens[at..]).is_some_and(|ty| ty.to_string() == "_");
-            // `.map(…)` makes another type of the answer than the one that is asked for.
+            // `.map(…)` converts the answer to another type than the one that is asked for.
             let chain = rest.split(|token| is_punct(token, ',')).next().unwrap_or_default();
             let is_mapped = chain.windows(2).any(|two| matches!(two, [dot, TokenTree::Ident(map)] if is_punct(dot, '.') && map == "map"));
             let has_arguments = matches!(rest, [TokenTree::Group(group), ..] if group.delimiter() == Delimiter::Parenthesis);
@@ -329,13 +330,13 @@ fn asks_for_inferred(tokens: &[TokenTree]) -> bool {
     })
 }
 
-/// The type that `tokens` begin with, up to the `>` that closes what was opened before it, and the tokens after that.
+/// Returns the type that `tokens` begin with, up to the `>` that closes the bracket opened before it, and the tokens after that.
 fn until_closed(tokens: &[TokenTree]) -> Option<(TokenStream, &[TokenTree])> {
     let mut depth = 1_u32;
     let end = tokens.iter().enumerate().position(|(index, token)| {
         match token {
             TokenTree::Punct(punct) if punct.as_char() == '<' => depth += 1,
-            // Not the arrow of a function's type.
+            // This is not the arrow of a function's type.
             TokenTree::Punct(punct)
                 if punct.as_char() == '>'
                     && !(index.checked_sub(1))
@@ -352,7 +353,7 @@ fn until_closed(tokens: &[TokenTree]) -> Option<(TokenStream, &[TokenTree])> {
     Some((ty, &tokens[end + 1..]))
 }
 
-/// Whether `tokens` begin with `#[cfg(…)]` or `#[cfg_attr(…)]`.
+/// Returns whether `tokens` begin with `#[cfg(…)]` or `#[cfg_attr(…)]`.
 fn is_cfg(tokens: &[TokenTree]) -> bool {
     let [hash, TokenTree::Group(group), ..] = tokens else {
         return false;
@@ -367,7 +368,7 @@ fn is_punct(token: &TokenTree, char: char) -> bool {
     matches!(token, TokenTree::Punct(punct) if punct.as_char() == char)
 }
 
-/// The tokens, with what groups hold in place of the groups.
+/// Returns the tokens, with the contents of groups in place of the groups.
 fn flat(tokens: TokenStream) -> Vec<TokenTree> {
     tokens
         .into_iter()

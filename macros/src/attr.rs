@@ -77,7 +77,7 @@ const TASKS: &[(&str, &str)] = &[("optional", "Optional"), ("required", "Require
 const ICON_KEYS: &[&str] = &["src", "mime_type", "sizes", "theme"];
 
 impl Attr {
-    /// `ident` is the function's name.
+    /// Parses the attribute. `ident` is the function's name.
     pub(crate) fn parse(
         kind: Kind,
         tokens: TokenStream,
@@ -167,7 +167,7 @@ impl Attr {
     }
 }
 
-/// The arguments of `#[server(…)]`: the path of the crate.
+/// Returns the arguments of `#[server(…)]`: the path of the crate.
 pub(crate) fn server_attr(tokens: TokenStream, diag: &mut Diagnostics) -> Option<Path> {
     let mut krate = None;
     for meta in metas(pieces(tokens), diag) {
@@ -178,7 +178,7 @@ pub(crate) fn server_attr(tokens: TokenStream, diag: &mut Diagnostics) -> Option
     krate
 }
 
-/// `pieces` as items. Those that do not parse are reported.
+/// Parses `pieces` as items. Those that do not parse are reported.
 pub(crate) fn metas(pieces: Vec<TokenStream>, diag: &mut Diagnostics) -> Vec<Meta> {
     let mut metas = Vec::new();
     for piece in pieces {
@@ -190,7 +190,7 @@ pub(crate) fn metas(pieces: Vec<TokenStream>, diag: &mut Diagnostics) -> Vec<Met
     metas
 }
 
-/// `tokens`, split at commas.
+/// Splits `tokens` at commas.
 pub(crate) fn pieces(tokens: TokenStream) -> Vec<TokenStream> {
     let mut pieces = vec![TokenStream::new()];
     for token in tokens {
@@ -317,7 +317,7 @@ fn name(kind: Kind, meta: &Meta, diag: &mut Diagnostics) -> Option<LitStr> {
     Some(name)
 }
 
-/// Why `name` is not the name of a tool.
+/// Returns why `name` is not the name of a tool.
 pub(crate) fn illegal_name(name: &str) -> String {
     format!(
         "`{name}` is not a tool name: it has 1 to 128 of the characters `A`-`Z`, `a`-`z`, `0`-`9`, `_`, `-` and `.`"
@@ -378,7 +378,7 @@ fn theme(meta: &Meta, diag: &mut Diagnostics) -> Option<LitStr> {
     Some(theme)
 }
 
-/// `key = literal` items; the flag says that the number is negative.
+/// Parses `key = literal` items; the flag says that the number is negative.
 fn open_meta(meta: &Meta, diag: &mut Diagnostics) -> Vec<(String, Lit, bool)> {
     const FORM: &str = "expected `meta(\"com.example/key\" = literal, …)`";
     let Meta::List(list) = meta else {
@@ -437,8 +437,8 @@ fn needs(meta: &Meta, diag: &mut Diagnostics) -> Vec<Ident> {
     needs
 }
 
-/// The variant that `meta` names among `choices`, each with its name in the attribute; `words` describe them in the singular and the
-/// plural.
+/// Returns the variant that `meta` names among `choices`, each with its name in the attribute. `words` describe them in the singular and
+/// the plural.
 fn one_of(
     meta: &Meta,
     choices: &[(&'static str, &'static str)],

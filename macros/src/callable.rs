@@ -25,7 +25,7 @@ pub(crate) struct Callable {
     pub(crate) name: String,
     pub(crate) description: Text,
     pub(crate) attr: Attr,
-    /// The `#[cfg]`s of the function; the rendered items carry them too.
+    /// The `#[cfg]`s of the function. The rendered items have them too.
     pub(crate) cfgs: Vec<Attribute>,
     pub(crate) receiver: bool,
     pub(crate) parameters: Vec<Parameter>,
@@ -73,7 +73,7 @@ impl Callable {
                 parameters.extend(parameter);
             }
         }
-        // A parameter that was not lowered may be the variable that seems to be missing.
+        // The variable that seems to be missing may be a parameter that was not lowered.
         if let (Some(uri), true) = (&attr.resource.uri, all_lowered) {
             check_variables(uri, &parameters, &mut own);
         }
@@ -140,7 +140,7 @@ pub(crate) fn take_attr(
                     Kind::Tool | Kind::Prompt => {
                         (format!("`#[{kind}]` or {keys}"), TokenStream::new())
                     }
-                    // The value is taken for the URI, so that its absence is not reported too.
+                    // The value is used as the URI, so that its absence is not reported too.
                     Kind::Resource => (keys, pair.value.to_token_stream()),
                 };
                 diag.error(attr, format_args!("expected {form}"));
@@ -156,7 +156,7 @@ fn kind_of(attr: &Attribute) -> Option<Kind> {
     Kind::of_attribute(&attr.path().segments.last()?.ident)
 }
 
-/// Why a function cannot be marked `first` and `second`.
+/// Returns why a function cannot be marked `first` and `second`.
 pub(crate) fn twice(first: Kind, second: Kind) -> String {
     match first == second {
         true => format!("a function is one {first}: `#[{first}]` is given twice"),
@@ -269,7 +269,7 @@ fn mode(attr: &Attr, sig: &Signature, diag: &mut Diagnostics) -> Mode {
     }
 }
 
-/// Whether the function has a receiver, which must be `&self`.
+/// Returns whether the function has a receiver, which must be `&self`.
 fn receiver(kind: Kind, sig: &Signature, scope: Scope<'_>, diag: &mut Diagnostics) -> bool {
     let Some(receiver) = sig.receiver() else {
         return false;
@@ -319,7 +319,8 @@ fn output(kind: Kind, output: &ReturnType, diag: &mut Diagnostics) -> TokenStrea
     without_lifetimes(ty.to_token_stream())
 }
 
-/// `tokens` with every named lifetime except `'static` replaced by `'_`, because the shim is outside the function that declares them.
+/// Returns `tokens` with every named lifetime except `'static` replaced by `'_`, because the shim is outside the function that declares
+/// them.
 fn without_lifetimes(tokens: TokenStream) -> TokenStream {
     let mut after_quote = false;
     tokens

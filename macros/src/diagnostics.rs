@@ -26,12 +26,12 @@ impl Diagnostics {
         }
     }
 
-    /// All reports as one error, if there are any.
+    /// Returns all reports as one error, if there are any.
     pub(crate) fn take(self) -> Option<syn::Error> {
         self.0
     }
 
-    /// One `compile_error!` for each report.
+    /// Returns one `compile_error!` for each report.
     pub(crate) fn into_tokens(self) -> TokenStream {
         self.take()
             .map(syn::Error::into_compile_error)

@@ -1,7 +1,6 @@
-//! `#[tool]`, `#[prompt]` or `#[resource]` on a free function: the function, and a type of the same name that carries its spec.
+//! `#[tool]`, `#[prompt]` or `#[resource]` on a free function: generates the function, and a type of the same name that has its spec.
 //!
-//! The type is a struct with braces: those do not take the value namespace, so the function stays callable, and one
-//! `use` brings both.
+//! The type is a struct with braces: it does not use the value namespace, so the function can still be called, and one `use` imports both.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
@@ -25,7 +24,7 @@ pub(crate) fn expand(kind: Kind, args: TokenStream, item: &TokenStream) -> Token
     let mut function: Function = match syn::parse2(item.clone()) {
         Ok(function) => function,
         Err(error) => {
-            // The item survives, so that the rest of the crate and the editor still see it.
+            // The item is kept, so that the rest of the crate and the editor still see it.
             diag.push(syn::Error::new(
                 error.span(),
                 format_args!("`#[{kind}]` makes functions {kind}s: {error}"),
@@ -79,7 +78,7 @@ fn carrier(
         .collect();
     let spec = match callable {
         Some(callable) => render::spec(callable, &callee(ident), None, krate),
-        // The error is reported already; the type exists so that `tools!` and its like do not add another.
+        // The error is already reported. The type exists so that `tools!` and the like do not report another.
         None => quote!(::core::unreachable!()),
     };
     let (function_trait, spec_type) = (kind.type_name("Function"), kind.type_name("Spec"));

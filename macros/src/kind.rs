@@ -1,4 +1,4 @@
-//! What a marked function becomes: a tool, a prompt or a resource.
+//! The kinds of marked functions: tools, prompts and resources.
 
 use std::fmt;
 
@@ -14,12 +14,12 @@ pub(crate) enum Kind {
 impl Kind {
     pub(crate) const ALL: [Self; 3] = [Self::Tool, Self::Prompt, Self::Resource];
 
-    /// The kind whose attribute has the name `ident`.
+    /// Returns the kind whose attribute has the name `ident`.
     pub(crate) fn of_attribute(ident: &Ident) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| ident == kind.word())
     }
 
-    /// The noun, which is also the name of the attribute.
+    /// Returns the noun, which is also the name of the attribute.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Self::Tool => "tool",
@@ -28,7 +28,7 @@ impl Kind {
         }
     }
 
-    /// The noun in names of types.
+    /// Returns the noun in names of types.
     const fn type_word(self) -> &'static str {
         match self {
             Self::Tool => "Tool",
@@ -37,7 +37,7 @@ impl Kind {
         }
     }
 
-    /// The keys of the attribute.
+    /// Returns the keys of the attribute.
     pub(crate) const fn keys(self) -> &'static [&'static str] {
         match self {
             Self::Tool => &[
@@ -93,7 +93,7 @@ impl Kind {
         }
     }
 
-    /// What stands before the keys within the parentheses of the attribute.
+    /// Returns the text before the keys within the parentheses of the attribute.
     pub(crate) const fn before_keys(self) -> &'static str {
         match self {
             Self::Tool | Self::Prompt => "",
@@ -101,7 +101,7 @@ impl Kind {
         }
     }
 
-    /// What a function has exactly one of, for the message that it cannot be generic.
+    /// Returns what a function has exactly one of, for the message that it cannot be generic.
     pub(crate) const fn signature(self) -> &'static str {
         match self {
             Self::Tool => "schema",
@@ -109,7 +109,7 @@ impl Kind {
         }
     }
 
-    /// What the description is for.
+    /// Returns the use of the description.
     pub(crate) const fn choice(self) -> &'static str {
         match self {
             Self::Tool => "the model chooses it",
@@ -118,12 +118,12 @@ impl Kind {
         }
     }
 
-    /// `ToolSpec`, `PromptSpec`, …: the noun followed by `suffix`.
+    /// Returns `ToolSpec`, `PromptSpec`, …: the noun followed by `suffix`.
     pub(crate) fn type_name(self, suffix: &str) -> Ident {
         Ident::new(&format!("{}{suffix}", self.type_word()), Span::call_site())
     }
 
-    /// The trait that converts results, and its method.
+    /// Returns the trait that converts results, and its method.
     pub(crate) fn conversion(self, span: Span) -> (Ident, Ident) {
         (
             Ident::new(&format!("Into{}Result", self.type_word()), span),
@@ -131,7 +131,7 @@ impl Kind {
         )
     }
 
-    /// The function that begins a spec, which has the name of the attribute.
+    /// Returns the function that begins a spec, which has the name of the attribute.
     pub(crate) fn begin(self) -> Ident {
         Ident::new(self.word(), Span::call_site())
     }

@@ -1,8 +1,7 @@
 //! The macros of Trueform: [`tool`], [`prompt`], [`resource`], [`server`], and `tools!`, `prompts!` and `resources!`.
 //!
-//! Use them through the `trueform` crate, which documents them where it re-exports them. Every macro works in three
-//! steps: parse (syntax), lower (all rules, all messages), render (cannot fail). The emitted code is thin; it calls
-//! code in `trueform::__private`.
+//! Use them through the `trueform` crate, which documents them where it re-exports them. Every macro works in three steps: parse (syntax),
+//! lower (all rules, all messages), render (cannot fail). The emitted code is small; it calls code in `trueform::__private`.
 
 mod arg;
 mod asks;
@@ -50,21 +49,21 @@ pub fn server(args: TokenStream, item: TokenStream) -> TokenStream {
     shown(server::expand(args.into(), &item.into()))
 }
 
-/// The work of `trueform::tools!`, which passes its `$crate` first.
+/// Expands `trueform::tools!`, which passes its `$crate` first.
 #[doc(hidden)]
 #[proc_macro]
 pub fn tools(input: TokenStream) -> TokenStream {
     shown(list::expand(Kind::Tool, input.into()))
 }
 
-/// The work of `trueform::prompts!`, which passes its `$crate` first.
+/// Expands `trueform::prompts!`, which passes its `$crate` first.
 #[doc(hidden)]
 #[proc_macro]
 pub fn prompts(input: TokenStream) -> TokenStream {
     shown(list::expand(Kind::Prompt, input.into()))
 }
 
-/// The work of `trueform::resources!`, which passes its `$crate` first.
+/// Expands `trueform::resources!`, which passes its `$crate` first.
 #[doc(hidden)]
 #[proc_macro]
 pub fn resources(input: TokenStream) -> TokenStream {

@@ -53,7 +53,7 @@ pub(crate) fn expand(kind: Kind, input: TokenStream) -> TokenStream {
     })
 }
 
-/// The type whose method `path` names, judged by spelling: names of types begin with a capital letter, names of modules do not.
+/// Returns the type whose method `path` names, judged by spelling: names of types begin with a capital letter, names of modules do not.
 fn owner(path: &Path) -> Option<String> {
     let before = path.segments.iter().rev().nth(1)?.ident.to_string();
     let is_type = before.starts_with(char::is_uppercase) && before.contains(char::is_lowercase);

@@ -1,4 +1,4 @@
-//! One parameter of a tool, prompt or resource. Whether it is an argument or injected is decided by its type, later, by trait.
+//! One parameter of a tool, prompt or resource. Its type determines later, by a trait, whether it is an argument or injected.
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -26,7 +26,7 @@ pub(crate) struct Parameter {
 }
 
 impl Parameter {
-    /// The name in the signature; empty for a pattern.
+    /// Returns the name in the signature; empty for a pattern.
     pub(crate) fn name(&self) -> String {
         self.ident
             .as_ref()
@@ -34,7 +34,7 @@ impl Parameter {
             .unwrap_or_default()
     }
 
-    /// The name that the peer uses if this is an argument: attributes may rename it. `None` for a pattern.
+    /// Returns the name that the peer uses if this is an argument: attributes may rename it. `None` for a pattern.
     pub(crate) fn argument_name(&self) -> Option<String> {
         let renamed = ["schemars", "serde"].into_iter().find_map(|derive| {
             let mut attrs = self.attrs.iter();
@@ -44,7 +44,7 @@ impl Parameter {
         Some(renamed.unwrap_or_else(|| ident.unraw().to_string()))
     }
 
-    /// Takes the docs and the attributes of `input` that are for the expansion.
+    /// Removes the docs and the attributes of `input` that are for the expansion.
     pub(crate) fn lower(
         kind: Kind,
         input: &mut PatType,
@@ -113,7 +113,7 @@ fn is_schema_attr(attr: &Attribute) -> bool {
     attr.path().is_ident("serde") || attr.path().is_ident("schemars")
 }
 
-/// The value of `rename` in `#[serde(…)]` or `#[schemars(…)]`.
+/// Returns the value of `rename` in `#[serde(…)]` or `#[schemars(…)]`.
 fn renamed(attr: &Attribute) -> Option<String> {
     let metas = attr
         .parse_args_with(Punctuated::<Meta, Token![,]>::parse_terminated)
@@ -198,7 +198,7 @@ fn check_type(kind: Kind, ty: &Type, diag: &mut Diagnostics) {
     }
 }
 
-/// The owned type for a reference to `ty`.
+/// Returns the owned type for a reference to `ty`.
 fn owned(ty: &Type) -> String {
     match ty {
         Type::Path(path) if path.path.is_ident("str") => "String".to_owned(),
@@ -237,7 +237,7 @@ fn named_lifetime(tokens: TokenStream) -> Option<Ident> {
     None
 }
 
-/// A name in `ty` that is declared by the `impl` block.
+/// Returns a name in `ty` that the `impl` block declares.
 fn outer_name(ty: &TokenStream, generics: &Generics) -> Option<Ident> {
     ty.clone().into_iter().find_map(|token| match token {
         TokenTree::Ident(ident)

@@ -1,6 +1,6 @@
-//! A checked function as code. Reports nothing.
+//! Generates code from a checked function. Reports nothing.
 //!
-//! User tokens keep their spans. Generated code that may cause a compiler error has the span of its cause: a parameter's type, the
+//! Tokens of the user keep their spans. Generated code that may cause a compiler error has the span of its cause: a parameter's type, the
 //! result type, the name of the function.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream};
@@ -15,7 +15,7 @@ use crate::{
     parameter::Parameter,
 };
 
-/// The path of the crate that the expansion calls.
+/// Returns the path of the crate that the expansion calls.
 pub(crate) fn crate_path(krate: Option<&Path>) -> TokenStream {
     match krate {
         Some(path) => path.to_token_stream(),
@@ -23,13 +23,14 @@ pub(crate) fn crate_path(krate: Option<&Path>) -> TokenStream {
     }
 }
 
-/// The attribute added to a marked function. Arguments are decoded from a peer's text, so the function must own them, and
+/// Returns the attribute added to a marked function. Arguments are decoded from a peer's text, so the function must own them, and
 /// `clippy::needless_pass_by_value` does not apply. It precedes the attributes of the user, which take priority.
 pub(crate) fn owns_arguments() -> Attribute {
     parse_quote!(#[allow(clippy::needless_pass_by_value)])
 }
 
-/// An expression of type `ToolSpec`, `PromptSpec` or `ResourceSpec`, in a scope where `__tf` is `trueform::__private`. `callee` is the function's path.
+/// Returns an expression of type `ToolSpec`, `PromptSpec` or `ResourceSpec`, in a scope where `__tf` is `trueform::__private`. `callee` is
+/// the function's path.
 pub(crate) fn spec(
     callable: &Callable,
     callee: &TokenStream,
@@ -91,7 +92,7 @@ fn input(index: usize, parameter: &Parameter) -> TokenStream {
     quote!(.input(#name, #description, #parameter::describe))
 }
 
-/// `.complete(…)`, if the argument has completion.
+/// Returns `.complete(…)`, if the argument has completion.
 fn complete(parameter: &Parameter) -> Option<TokenStream> {
     let Completion {
         at,
@@ -100,7 +101,7 @@ fn complete(parameter: &Parameter) -> Option<TokenStream> {
     } = parameter.completion.as_ref()?;
     let name = parameter.argument_name()?;
     let completer = match source {
-        // The span is that of the path, so that a function that cannot complete is underlined.
+        // The span is that of the path, so that the compiler underlines a function that cannot complete.
         Source::Function(path) => match blocking {
             Some(_) => quote_spanned!(path.span()=> __tf::completer(__tf::Blocking(#path))),
             None => quote_spanned!(path.span()=> __tf::completer(#path)),
@@ -111,8 +112,8 @@ fn complete(parameter: &Parameter) -> Option<TokenStream> {
     Some(quote!(.complete(#name, #completer)))
 }
 
-/// The completer of a method: a closure that takes what is injected, calls the method and converts its result, and one that
-/// says which state the method needs.
+/// Returns the completer of a method: a closure that takes the injected values, calls the method and converts its result, and one that
+/// returns which state the method needs.
 fn completing_method(method: &Method, is_blocking: bool) -> TokenStream {
     let local = |name: &str| Ident::new(name, Span::mixed_site());
     let (receiver, server, query) = (local("__receiver"), local("__server"), local("__query"));
@@ -155,7 +156,7 @@ fn completing_method(method: &Method, is_blocking: bool) -> TokenStream {
     }
 }
 
-/// `<T as Parameter<_>>`, at the span of `T`.
+/// Returns `<T as Parameter<_>>`, with the span of `T`.
 fn qualified(index: usize, parameter: &Parameter) -> TokenStream {
     let ty = &parameter.ty;
     let span = ty.span();
@@ -173,7 +174,7 @@ fn hidden_name(index: usize) -> Ident {
     format_ident!("Parameter{index}", span = Span::mixed_site())
 }
 
-/// A struct for each parameter with attributes: its one field carries them, and serde and schemars do the rest.
+/// Generates a struct for each parameter with attributes. Its only field has the attributes, and serde and schemars process them.
 fn hidden_types(callable: &Callable, krate: &TokenStream) -> TokenStream {
     let krate = krate.to_string().replace(' ', "");
     let (serde, schemars) = (
@@ -244,7 +245,7 @@ fn options(callable: &Callable) -> TokenStream {
         options.extend(quote!(.asks(#form)));
     }
     for ty in &callable.asks {
-        // Methods of other types may be called `ask` too: a type that is not a form is left to them.
+        // Methods of other types may be called `ask` too. So a type that is not a form is accepted.
         let form = quote_spanned!(span_of(ty)=> __tf::AskCall::<#ty>::form);
         options.extend(quote!(.asks({ use __tf::OtherCall as _; #form })));
     }
@@ -308,10 +309,10 @@ fn option(value: &Option<impl ToTokens>) -> TokenStream {
     }
 }
 
-/// The closure that takes the parameters, calls the function and converts its result.
+/// Returns the closure that takes the parameters, calls the function and converts its result.
 fn handler(callable: &Callable, callee: &TokenStream) -> TokenStream {
     let local = |name: &str| Ident::new(name, Span::mixed_site());
-    // A constant of the same name in scope would turn a binding into a comparison, so the names must be unused ones.
+    // A constant of the same name in scope would turn a binding into a comparison, so these names must be unique.
     let (call, server) = (local("__call"), local("__server"));
     let arguments: Vec<Ident> = (0..callable.parameters.len())
         .map(|index| local(&format!("__{index}")))

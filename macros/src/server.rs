@@ -84,7 +84,7 @@ fn callables(block: &mut Block, diag: &mut Diagnostics) -> Vec<Callable> {
     callables
 }
 
-/// The function `name` of the block.
+/// Returns the function `name` of the block.
 fn signature<'b>(block: &'b Block, name: &Ident) -> Option<&'b Signature> {
     let mut signatures = block.items.iter().filter_map(|item| match item {
         Item::Fn(function) => Some(&function.sig),
@@ -110,7 +110,7 @@ fn check_name(callable: &Callable, earlier: &[Callable], diag: &mut Diagnostics)
     }
 }
 
-/// The name or the URI by which clients call it.
+/// Returns the name or the URI by which clients call it.
 fn key(callable: &Callable) -> String {
     match &callable.attr.resource.uri {
         Some(uri) => uri.text.value(),
@@ -157,7 +157,7 @@ fn listing(block: &Block, callables: &[Callable], krate: &TokenStream) -> TokenS
     }
 }
 
-/// The last segment of the type's path.
+/// Returns the last segment of the type's path.
 fn owner(self_ty: &Type) -> Option<String> {
     match self_ty {
         Type::Path(path) => path

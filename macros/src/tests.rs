@@ -1,5 +1,5 @@
-//! Golden expansions: the output of each macro, for a reviewer to read. `UPDATE_EXPECT=1 cargo test` rewrites them.
-//! And that every message has a UI test.
+//! Golden expansions: the output of each macro, for a reviewer to read. `UPDATE_EXPECT=1 cargo test` rewrites them. Also checks that every
+//! message has a UI test.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ goldens!(
 fn check(source: &str, golden: &expect_test::ExpectFile) {
     let expanded = expand(source, None);
     golden.assert_eq(&pretty(&expanded));
-    // Every path goes through the override, so the crate may have any name.
+    // Every path uses the override, so the crate may have any name.
     let renamed = expand(source, Some(quote!(crate = ::my_sdk::mcp)));
     assert!(!mentions_trueform(renamed.clone()), "{}", pretty(&renamed));
 }
@@ -142,7 +142,7 @@ fn every_message_has_a_ui_test() {
         messages.len() > 40,
         "the messages are no longer found: {messages:?}"
     );
-    // Not shown to users: a parse error that is caught, a proof in an `expect`.
+    // These are not shown to users: a parse error that is caught, a proof in an `expect`.
     let silent = ["not JSON", "expected a trait", "starts with one"];
     for message in messages
         .iter()
@@ -155,7 +155,7 @@ fn every_message_has_a_ui_test() {
     }
 }
 
-/// All strings in `tokens` that are sentences, each represented by its longest piece between placeholders.
+/// Collects all strings in `tokens` that are sentences, each represented by its longest piece between placeholders.
 fn collect_texts(tokens: TokenStream, texts: &mut Vec<String>) {
     let mut after_pound = false;
     for token in tokens {
@@ -177,7 +177,7 @@ fn collect_texts(tokens: TokenStream, texts: &mut Vec<String>) {
             }
             _ => {}
         }
-        // `#[…]` and `#![…]`: doc comments are not messages.
+        // For `#[…]` and `#![…]`: doc comments are not messages.
         after_pound = match &token {
             TokenTree::Punct(punct) => {
                 punct.as_char() == '#' || (after_pound && punct.as_char() == '!')
@@ -187,7 +187,7 @@ fn collect_texts(tokens: TokenStream, texts: &mut Vec<String>) {
     }
 }
 
-/// The expected output of all UI tests.
+/// Returns the expected output of all UI tests.
 fn answers(folder: &Path) -> String {
     let mut all = String::new();
     for entry in std::fs::read_dir(folder).unwrap() {

@@ -1,4 +1,4 @@
-//! Text: near misses, lists of names, doc comments, durations, dates, tool names.
+//! Text: similar names, lists of names, doc comments, durations, dates, tool names.
 
 use std::ops::RangeInclusive;
 
@@ -6,13 +6,13 @@ use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{Attribute, Expr, ExprLit, Lit, Meta, MetaNameValue};
 
-/// `` `a`, `b`, `c` ``
+/// Returns a list such as `` `a`, `b`, `c` ``.
 pub(crate) fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     let names: Vec<_> = names.into_iter().map(|name| format!("`{name}`")).collect();
     names.join(", ")
 }
 
-/// The entry of `known` that is closest to `word`, or the only one that it is a part of: `mime` of `mime_type`.
+/// Returns the entry of `known` that is closest to `word`, or the only one that contains it: `mime_type` for `mime`.
 pub(crate) fn near_miss<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     let word = word.to_ascii_lowercase();
     let has_part = |name: &&&str| {
@@ -31,7 +31,8 @@ pub(crate) fn near_miss<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
     (distance <= best.len().max(3) / 3).then_some(best)
 }
 
-/// Edits between `a` and `b`, in bytes, as all words here are ASCII: letters added, left out, replaced, or swapped with the next.
+/// Returns the number of edits between `a` and `b`, in bytes, because all words here are ASCII. An edit adds, removes or replaces a letter,
+/// or swaps it with the next.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b) = (a.as_bytes(), b.as_bytes());
     let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
@@ -63,7 +64,7 @@ impl Text {
         Self(text.to_token_stream())
     }
 
-    /// The doc comment among `attrs`.
+    /// Returns the doc comment among `attrs`.
     pub(crate) fn of_docs(attrs: &[Attribute]) -> Option<Self> {
         let docs: Vec<&Expr> = attrs.iter().filter_map(doc_value).collect();
         let lines: Option<Vec<String>> = docs.iter().map(|doc| literal(doc)).collect();
@@ -72,7 +73,7 @@ impl Text {
                 let text = joined(&lines);
                 (!text.is_empty()).then(|| Self::literal(&text))
             }
-            // `#[doc = include_str!("…")]`: left to the compiler; the runtime trims.
+            // `#[doc = include_str!("…")]` is left to the compiler; the runtime trims the text.
             None => Some(Self(quote!(::core::concat!(#(#docs, "\n"),*)))),
         }
     }
@@ -91,7 +92,7 @@ fn doc_value(attr: &Attribute) -> Option<&Expr> {
     }
 }
 
-/// The text of a string literal.
+/// Returns the text of a string literal.
 pub(crate) fn literal(expr: &Expr) -> Option<String> {
     match expr {
         Expr::Lit(ExprLit {
@@ -102,12 +103,12 @@ pub(crate) fn literal(expr: &Expr) -> Option<String> {
     }
 }
 
-/// Doc lines as one text, without the space that follows each `///`. The lines of a paragraph and of a list item become one line,
-/// as rustdoc shows them; blank lines, code, tables, quotes and headings stay as they are.
+/// Joins doc lines into one text, without the space that follows each `///`. The lines of a paragraph and of a list item become one line,
+/// as rustdoc shows them. Blank lines, code, tables, quotes and headings stay as they are.
 fn joined(lines: &[String]) -> String {
     let lines = lines.iter().flat_map(|line| line.split('\n'));
     let mut text = String::new();
-    // What the line before was, and the fence of the code that it is in.
+    // The kind of the line before, and the fence of the code that contains it.
     let (mut before, mut fence) = (Line::Blank, None);
     for line in lines {
         let line = line.strip_prefix(' ').unwrap_or(line);
@@ -147,7 +148,7 @@ fn joined(lines: &[String]) -> String {
     text.trim().to_owned()
 }
 
-/// A line of a doc comment, as far as Markdown joins it with its neighbours.
+/// The kind of a line of a doc comment, by how Markdown joins it with its neighbours.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Line {
     Blank,
@@ -155,14 +156,14 @@ enum Line {
     Text,
     /// It begins an item of a list.
     Item,
-    /// It goes on with the line before.
+    /// It continues the line before.
     Continued,
     /// A heading, a quote, code, a row of a table, a rule: nothing is joined with it.
     Alone,
 }
 
 impl Line {
-    /// What `line`, which is outside of fenced code, is after a line of the kind `before`.
+    /// Returns the kind of `line`, which is outside fenced code, after a line of the kind `before`.
     fn of(line: &str, before: Self) -> Self {
         let content = line.trim_start();
         let goes_on = matches!(before, Self::Text | Self::Item);
@@ -186,7 +187,7 @@ impl Line {
     }
 }
 
-/// Whether `content` begins an item of a list. Within a paragraph only the number 1 does, as CommonMark says.
+/// Returns whether `content` begins an item of a list. Within a paragraph, only the number 1 does, as CommonMark defines.
 fn is_item(content: &str, before: Line) -> bool {
     let (marker, rest) = content.split_once(' ').unwrap_or((content, ""));
     match marker.strip_suffix(['.', ')']) {
@@ -199,7 +200,7 @@ fn is_item(content: &str, before: Line) -> bool {
     }
 }
 
-/// Milliseconds in `500ms`, `30s`, `5m` or `1h`.
+/// Parses milliseconds from `500ms`, `30s`, `5m` or `1h`.
 pub(crate) fn milliseconds(text: &str) -> Option<u64> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at(digits);
@@ -217,7 +218,7 @@ pub(crate) fn milliseconds(text: &str) -> Option<u64> {
         .filter(|milliseconds| 0 < *milliseconds)
 }
 
-/// Whether `text` is a date, or a date and time with an offset, as ISO 8601 writes them: `2026-01-31` or `2026-01-31T15:00:58Z`.
+/// Returns whether `text` is a date, or a date and time with an offset, as ISO 8601 writes them: `2026-01-31` or `2026-01-31T15:00:58Z`.
 pub(crate) fn is_date(text: &str) -> bool {
     let (date, time) = match text.split_once('T') {
         Some((date, time)) => (date, Some(time)),
@@ -231,7 +232,7 @@ pub(crate) fn is_date(text: &str) -> bool {
     is_date && is_number(day, 2, 1..=31) && time.is_none_or(is_time)
 }
 
-/// Whether `text` is a time of day with an offset.
+/// Returns whether `text` is a time of day with an offset.
 fn is_time(text: &str) -> bool {
     let (time, offset) = match text.strip_suffix('Z') {
         Some(time) => (time, None),
@@ -259,14 +260,14 @@ fn is_time(text: &str) -> bool {
     is_hour && is_minute && is_second && offset.is_none_or(is_offset)
 }
 
-/// Whether `text` has so many digits and is a number in `range`.
+/// Returns whether `text` has this number of digits and is a number in `range`.
 fn is_number(text: &str, digits: usize, range: RangeInclusive<u32>) -> bool {
     text.len() == digits
         && text.bytes().all(|byte| byte.is_ascii_digit())
         && text.parse().is_ok_and(|number| range.contains(&number))
 }
 
-/// Whether `text` has the form `type/subtype`, which parameters may follow.
+/// Returns whether `text` has the form `type/subtype`, which parameters may follow.
 pub(crate) fn is_mime_type(text: &str) -> bool {
     let essence = text.split(';').next().unwrap_or_default();
     let is_token = |token: &str| {
@@ -278,7 +279,7 @@ pub(crate) fn is_mime_type(text: &str) -> bool {
     parts.is_some_and(|(kind, subtype)| is_token(kind) && is_token(subtype))
 }
 
-/// Whether `name` is a legal tool name (Z-7).
+/// Returns whether `name` is a legal tool name (Z-7).
 pub(crate) fn is_tool_name(name: &str) -> bool {
     (1..=128).contains(&name.len())
         && name
@@ -311,7 +312,7 @@ mod tests {
             ("desc", Some("description")),
             ("only", Some("read_only")),
             ("na", None),
-            // Of two.
+            // Part of two entries.
             ("type", None),
         ] {
             assert_eq!(near_miss(word, &known), best, "{word}");

@@ -1,4 +1,4 @@
-//! Questions that a function makes and throws away. Nothing would be asked, and rustc does not warn of what `let _` takes.
+//! Finds questions that a function creates and discards. Such a question is not asked, and rustc does not warn about `let _`.
 
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use syn::{FnArg, Pat, Signature, Type};
@@ -26,7 +26,7 @@ pub(crate) fn check(sig: &Signature, body: &TokenStream, diag: &mut Diagnostics)
     }
 }
 
-/// The name of a parameter of the type `Context`.
+/// Returns the name of a parameter of the type `Context`.
 fn context(input: &FnArg) -> Option<String> {
     let FnArg::Typed(input) = input else {
         return None;
@@ -89,7 +89,7 @@ fn level(contexts: &[String], tokens: TokenStream, is_async: bool, diag: &mut Di
     }
 }
 
-/// The name of the method, if `tokens` begin with `context.ask(…)` or its like, and the tokens after that.
+/// Returns the name of the method, if `tokens` begin with `context.ask(…)` or a similar call, and the tokens after that.
 fn question<'t>(contexts: &[String], tokens: &'t [TokenTree]) -> Option<(Ident, &'t [TokenTree])> {
     let [
         TokenTree::Ident(context),
@@ -119,7 +119,7 @@ fn question<'t>(contexts: &[String], tokens: &'t [TokenTree]) -> Option<(Ident, 
     Some((method.clone(), &rest[at + 1..]))
 }
 
-/// Whether the token before `at` is `let`.
+/// Returns whether the token before `at` is `let`.
 fn follows_let(tokens: &[TokenTree], at: usize) -> bool {
     let before = at.checked_sub(1).map(|before| &tokens[before]);
     matches!(before, Some(TokenTree::Ident(keyword)) if keyword == "let")
@@ -147,7 +147,7 @@ mod tests {
             .join("; ")
     }
 
-    // a question that nobody awaits is not asked.
+    // a question that is not awaited is not asked.
     #[test]
     fn questions_thrown_away() {
         let sync = quote!(fn f(a: u8, context: Context));

@@ -1,4 +1,4 @@
-//! The URI of a resource, as far as it can be checked before types are known. The runtime checks the rest at the start.
+//! The URI of a resource, as far as it can be checked before types are known. The runtime checks the rest when the server starts.
 
 #[cfg(test)]
 mod tests;
@@ -7,7 +7,7 @@ use syn::{LitStr, Type};
 
 use crate::{diagnostics::Diagnostics, parameter::Parameter, text::near_miss};
 
-/// A URI, or a template of URIs if it has variables.
+/// A URI, or a URI template if it has variables.
 pub(crate) struct Uri {
     pub(crate) text: LitStr,
     variables: Vec<String>,
@@ -42,7 +42,7 @@ impl Uri {
     }
 }
 
-/// A letter, then letters, digits, `+`, `-` and `.` up to a colon (RFC 3986, section 3.1).
+/// Returns whether `uri` begins with a letter, then letters, digits, `+`, `-` and `.` up to a colon (RFC 3986, section 3.1).
 fn has_scheme(uri: &str) -> bool {
     let Some((scheme, _)) = uri.split_once(':') else {
         return false;
@@ -53,7 +53,7 @@ fn has_scheme(uri: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
 }
 
-/// The names of the variables, without operators and modifiers.
+/// Returns the names of the variables, without operators and modifiers.
 fn variables(uri: &str) -> Result<Vec<String>, &'static str> {
     let mut variables = Vec::new();
     let mut rest = uri;
@@ -120,7 +120,7 @@ pub(crate) fn check_variables(uri: &Uri, parameters: &[Parameter], diag: &mut Di
     }
 }
 
-/// Whether `parameter` may be an `Args`: its type decides, and may be an alias.
+/// Returns whether `parameter` may be an `Args`: its type decides, and may be an alias.
 fn may_be_all(parameter: &Parameter, uri: &Uri) -> bool {
     let is_variable = parameter
         .argument_name()
@@ -128,7 +128,7 @@ fn may_be_all(parameter: &Parameter, uri: &Uri) -> bool {
     !is_variable || last_name(&parameter.ty).is_some_and(|name| name == "Args")
 }
 
-/// Whether `parameter` is certainly one argument. `Args` cannot stand beside one.
+/// Returns whether `parameter` is certainly one argument. `Args` cannot be combined with one.
 fn is_plain(parameter: &Parameter) -> bool {
     const PLAIN: [&str; 18] = [
         "String", "Option", "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128",

@@ -1,4 +1,4 @@
-//! What is found in a body, and what is left out.
+//! The types that are found in a body, and those that are left out.
 
 use quote::quote;
 
@@ -14,7 +14,7 @@ fn check(body: &TokenStream, expected: &[&str]) {
     assert_eq!(found, expected, "{body}");
 }
 
-// what a body asks for is known when the server starts.
+// the types that a body asks for are known when the server starts.
 #[test]
 fn types_in_bodies() {
     check(
@@ -74,7 +74,7 @@ fn types_in_bodies() {
     }
 }
 
-// also where the call leaves the type to the `let` around it.
+// also if the call leaves the type to the `let` around it.
 #[test]
 fn types_of_statements() {
     for (body, expected) in [
@@ -139,7 +139,7 @@ fn types_of_statements() {
             }),
             &["A"],
         ),
-        // Of something else.
+        // The types of other things.
         (
             quote!({
                 let a: Asked<A> = made();
@@ -227,7 +227,7 @@ fn types_of_bodies() {
         }),
         &["crate::S", "a::S"],
     );
-    // Declared later, and deeper.
+    // Declared later, and in an inner scope.
     check(
         &quote!({
             x.ask::<S>("a", "?");

@@ -194,7 +194,7 @@ fn audience(meta: &Meta, diag: &mut Diagnostics) -> Vec<&'static str> {
     roles
 }
 
-/// The literal after the key, or what stands in its place.
+/// Returns the literal after the key; the error contains the tokens in its place.
 fn value(meta: &Meta) -> Result<&Lit, TokenStream> {
     match meta {
         Meta::NameValue(pair) => match &pair.value {

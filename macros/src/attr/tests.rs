@@ -1,10 +1,10 @@
-//! The tables of keys on the pages of the attributes are those that the macros know.
+//! The tables of keys on the pages of the attributes contain exactly the keys that the macros accept.
 
 use std::{collections::BTreeSet, path::Path};
 
 use super::{ICON_KEYS, Kind, NEEDS, PROFILES, TASKS, resource::ROLES, timeout::TIMEOUT_KEYS};
 
-/// The first cells of the table of keys, of the page of the attribute of `kind`.
+/// Returns the first cells of the table of keys, of the page of the attribute of `kind`.
 fn cells(kind: Kind) -> Vec<String> {
     let page = match kind {
         Kind::Tool => "tools/tool.md",
@@ -27,12 +27,12 @@ fn cells(kind: Kind) -> Vec<String> {
     .collect()
 }
 
-/// The code in `cell`: what is between backquotes.
+/// Returns the code in `cell`: the text between backquotes.
 fn code(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
 
-/// The word that `code` begins with.
+/// Returns the word that `code` begins with.
 fn first_word(code: &str) -> &str {
     code.split(|c: char| !c.is_alphanumeric() && c != '_')
         .next()

@@ -49,7 +49,7 @@ fn names_of_variables() {
     }
 }
 
-/// What is reported of `uri` on a function with `parameters`.
+/// Returns the faults that are reported for `uri` on a function with `parameters`.
 fn problems(uri: &str, parameters: &str) -> Vec<String> {
     let mut diag = Diagnostics::default();
     let uri = Uri::lower(LitStr::new(uri, Span::call_site()), &mut diag).unwrap();
