@@ -1,6 +1,6 @@
-//! Integral floats where the schema demands an integer: `30.0` becomes `30`, and nothing else changes.
+//! Integral floats where the schema requires an integer: `30.0` becomes `30`, and nothing else changes.
 //!
-//! Directed by the schema alone; a value that may also be a fraction is not changed.
+//! Only the schema decides. A value that may also be a fraction is not changed.
 
 use serde_json::{Number, Value};
 
@@ -14,7 +14,7 @@ use super::{
     walk::Walk,
 };
 
-/// Rewrites `value` in place; the pointers of what changed, of at most [`MAX_VIOLATIONS`] places.
+/// Rewrites `value` in place. Returns the pointers of the changes, of at most [`MAX_VIOLATIONS`] places.
 ///
 /// Once the steps are spent, the rest of the value is not changed.
 pub(super) fn integral_floats(run: &Run<'_>, value: &mut Value) -> Vec<String> {
@@ -84,7 +84,7 @@ impl Coerce<'_> {
         for &id in apply.reference.iter().chain(&apply.all) {
             self.node(id, value, at, depth);
         }
-        // An integral float is an integer to the schema, so the branch that was meant accepts the value as it is.
+        // For the schema, an integral float is an integer, so the intended branch accepts the value as it is.
         let branches = apply.any.iter().flatten().chain(apply.one.iter().flatten());
         let mut accepting = branches
             .copied()

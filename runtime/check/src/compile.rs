@@ -1,7 +1,7 @@
-//! From a JSON Schema document to the arena of `node`.
+//! Compiles a JSON Schema document to the arena of `node`.
 //!
-//! A work list instead of recursion: neither deep nesting nor long chains of references can exhaust the stack.
-//! Nothing is ever fetched; a reference that the document cannot resolve is an error.
+//! Uses a work list instead of recursion: neither deep nesting nor long chains of references can exhaust the stack. Nothing is ever
+//! fetched; a reference that the document cannot resolve is an error.
 
 mod finish;
 mod keywords;
@@ -25,7 +25,7 @@ use super::{
     path::push_escaped,
 };
 
-/// Errors of one schema beyond this many are not collected.
+/// Maximum number of errors that are collected for one schema.
 const MAX_ERRORS: usize = 32;
 
 pub(super) fn compile(root: &Value, options: &CompileOptions) -> Result<Nodes, Vec<SchemaError>> {
@@ -33,7 +33,7 @@ pub(super) fn compile(root: &Value, options: &CompileOptions) -> Result<Nodes, V
     compiled(root, options, dialect, Extent::Whole).map(|(nodes, _)| nodes)
 }
 
-/// The nodes of a document, and the place of each in it.
+/// Returns the nodes of a document, and the place of each in it.
 fn compiled(
     root: &Value,
     options: &CompileOptions,
@@ -114,7 +114,7 @@ impl Dialect {
     }
 }
 
-/// The dialects without a vocabulary of their own here.
+/// The dialects that have no vocabulary of their own here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum OtherDialect {
     Draft2019,
@@ -131,7 +131,7 @@ fn other_dialect(name: &Value) -> Option<OtherDialect> {
     }
 }
 
-/// The part of a published dialect's name that identifies it, such as `draft-07`.
+/// Returns the part of a published dialect's name that identifies it, such as `draft-07`.
 fn published(name: &Value) -> Option<&str> {
     let name = name.as_str()?;
     let name = name.strip_suffix('#').unwrap_or(name);
@@ -187,7 +187,7 @@ impl<'v> Compiler<'v> {
         }
     }
 
-    /// The node of the schema at `pointer`; compiled later if it is new.
+    /// Returns the node of the schema at `pointer`. A new node is compiled later.
     fn enqueue(&mut self, value: &'v Value, pointer: String) -> NodeId {
         match value {
             Value::Bool(true) => return NodeId::ANY,
@@ -233,7 +233,7 @@ impl<'v> Compiler<'v> {
         }
     }
 
-    /// Whether the other engine will read the document as 2020-12, and ignore keywords of older dialects.
+    /// Returns whether the other engine reads the document as 2020-12, and ignores keywords of older dialects.
     fn is_outline_2020(&self) -> bool {
         let named = self.root.get("$schema");
         self.extent != Extent::Whole && named.and_then(other_dialect).is_none()

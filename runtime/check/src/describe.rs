@@ -1,4 +1,4 @@
-//! A schema node in a few words: the `expected` of a violation.
+//! Describes a schema node briefly: the `expected` of a violation.
 
 use serde_json::Value;
 
@@ -13,10 +13,10 @@ const MOST: usize = 12;
 /// Longest literal shown, in characters.
 const LONGEST_LITERAL: usize = 64;
 
-/// How far references and branches are followed.
+/// Maximum depth to which references and branches are followed.
 const DEEPEST: usize = 4;
 
-/// `integer`, `one of "a", "b"`, `string or null`, `object with `kind``.
+/// Describes a node: `integer`, `one of "a", "b"`, `string or null`, `object with `kind``.
 pub(super) fn describe(nodes: &Nodes, id: NodeId) -> String {
     describe_at(nodes, id, DEEPEST)
 }
@@ -96,7 +96,7 @@ fn string_words(rules: &StringRules) -> Option<String> {
     }
 }
 
-/// The branches' descriptions, without repeats.
+/// Returns the branches' descriptions, without repeats.
 pub(super) fn alternatives(nodes: &Nodes, branches: &[NodeId], depth: usize) -> String {
     let mut words: Vec<String> = Vec::new();
     for &branch in branches.iter().take(MOST) {
@@ -111,7 +111,7 @@ pub(super) fn alternatives(nodes: &Nodes, branches: &[NodeId], depth: usize) -> 
     or_list(&words)
 }
 
-/// `"a"`, or `one of "a", "b"`.
+/// Returns `"a"`, or `one of "a", "b"`.
 pub(super) fn one_of<'a>(options: impl Iterator<Item = &'a Value>) -> String {
     let mut words: Vec<String> = options.take(MOST + 1).map(literal).collect();
     if MOST < words.len() {
@@ -125,7 +125,7 @@ pub(super) fn one_of<'a>(options: impl Iterator<Item = &'a Value>) -> String {
     }
 }
 
-/// `` `a`, `b` ``, cut after a dozen.
+/// Returns `` `a`, `b` ``, cut off after a dozen.
 pub(super) fn names<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let mut words: Vec<String> = names
         .take(MOST + 1)
@@ -148,7 +148,7 @@ pub(super) fn literal(value: &Value) -> String {
 }
 
 impl TypeSet {
-    /// Names in the usual order: `integer or null`, `number`.
+    /// Returns the names in the usual order: `integer or null`, `number`.
     pub(super) fn words(self) -> String {
         let names: Vec<&str> = [
             (Self::STRING, "string"),
@@ -168,7 +168,7 @@ impl TypeSet {
     }
 }
 
-/// `a`, `a or b`, `a, b or c`.
+/// Returns `a`, `a or b`, `a, b or c`.
 pub(super) fn or_list<S: AsRef<str>>(words: &[S]) -> String {
     match words {
         [] => "no value".to_owned(),

@@ -1,4 +1,5 @@
-//! Equality of JSON values as JSON Schema means it: numbers by value, member order ignored; and finding equal items.
+//! Equality of JSON values as JSON Schema defines it: numbers are compared by value, and the order of members is ignored. Also finds equal
+//! items.
 
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
@@ -27,7 +28,7 @@ pub(super) fn equal(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// How many values there are in `value`, itself included.
+/// Returns the number of values in `value`, including itself.
 pub(super) fn size(value: &Value) -> u64 {
     match value {
         Value::Array(items) => 1 + items.iter().map(size).sum::<u64>(),
@@ -36,7 +37,7 @@ pub(super) fn size(value: &Value) -> u64 {
     }
 }
 
-/// The first item that equals an earlier one, as (earlier, later).
+/// Returns the first item that equals an earlier one, as (earlier, later).
 pub(super) fn first_repeat(items: &[Value]) -> Option<(usize, usize)> {
     if items.len() <= PAIRWISE {
         return items.iter().enumerate().find_map(|(later, item)| {
@@ -44,7 +45,7 @@ pub(super) fn first_repeat(items: &[Value]) -> Option<(usize, usize)> {
             Some((earlier, later))
         });
     }
-    // Keyed hashing: a peer cannot choose items that collide.
+    // The hash has a key, so a peer cannot choose items that collide.
     let keys = RandomState::new();
     let mut hashes: Vec<(u64, usize)> = (0..)
         .zip(items)

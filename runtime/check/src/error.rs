@@ -28,8 +28,7 @@ pub enum SchemaErrorKind {
     Remote,
     /// A `$ref` to a place that this schema does not have, or that leads back to itself.
     Unresolved,
-    /// Legal JSON Schema, or an older dialect of it, outside of the compiled vocabulary; the feature `json-schema`
-    /// covers it.
+    /// Legal JSON Schema, or an older dialect of it, but outside the compiled vocabulary. The feature `json-schema` supports it.
     Unsupported,
     /// Beyond [`MAX_SCHEMA_DEPTH`](super::MAX_SCHEMA_DEPTH), [`MAX_SUBSCHEMAS`](super::MAX_SUBSCHEMAS) or
     /// [`CompileOptions::max_pattern_size`](super::CompileOptions::max_pattern_size).

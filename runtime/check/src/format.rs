@@ -38,13 +38,13 @@ impl Format {
         ("uuid", Self::Uuid),
     ];
 
-    /// `None`: an annotation (`int64`, `double`, `password`, …).
+    /// Returns the format called `name`. `None` for an annotation (`int64`, `double`, `password`, …).
     pub(super) fn named(name: &str) -> Option<Self> {
         let known = Self::ALL.iter().find(|(known, _)| *known == name);
         known.map(|&(_, format)| format)
     }
 
-    /// Description for users, with an example if the name is not enough.
+    /// Returns the description for users, with an example if the name is not enough.
     pub(super) fn words(self) -> &'static str {
         match self {
             Self::Date => "a date like `2026-07-28`",
@@ -60,7 +60,7 @@ impl Format {
         }
     }
 
-    /// What to do about text that is refused for a common reason: in words, and as the text that was meant if it is short.
+    /// Returns the remedy for text that is refused for a common reason: as a sentence, and as the corrected text if it is short.
     pub(super) fn cure(self, text: &str) -> Option<(&'static str, Option<String>)> {
         let words = match self {
             Self::Uri => "an absolute URI with spaces and non-ASCII letters percent-encoded",
@@ -72,7 +72,7 @@ impl Format {
         if !text.contains(is_unencoded) {
             return None;
         }
-        // Longer ones are not shown, nor what they should be.
+        // Longer text is not shown, and neither is its correction.
         if MAX_SHOWN < text.chars().take(MAX_SHOWN + 1).count() {
             return Some((words, None));
         }
@@ -97,7 +97,7 @@ impl Format {
     }
 }
 
-/// What people write into URIs although RFC 3986 wants it encoded.
+/// Returns whether people often write `c` into URIs although RFC 3986 requires it to be encoded.
 fn is_unencoded(c: char) -> bool {
     c == ' ' || !c.is_ascii()
 }
@@ -116,7 +116,7 @@ fn percent_encoded(text: &str) -> String {
     out
 }
 
-/// RFC 3339 `full-date`.
+/// Checks an RFC 3339 `full-date`.
 fn date(text: &str) -> bool {
     let b = text.as_bytes();
     if b.len() != 10 || b[4] != b'-' || b[7] != b'-' {
@@ -137,7 +137,7 @@ fn date(text: &str) -> bool {
     1 <= day && day <= days
 }
 
-/// RFC 3339 `full-time`: the offset is mandatory; second 60 only where it can be a leap second.
+/// Checks an RFC 3339 `full-time`. The offset is mandatory, and second 60 is allowed only where it can be a leap second.
 fn time(text: &str) -> bool {
     let b = text.as_bytes();
     if b.len() < 9 || b[2] != b':' || b[5] != b':' {
@@ -192,7 +192,7 @@ fn number(digits: &[u8]) -> Option<u32> {
     })
 }
 
-/// RFC 5321 `Mailbox` with a dot-string or quoted local part and a host name or bracketed address.
+/// Checks an RFC 5321 `Mailbox` with a dot-string or quoted local part and a host name or bracketed address.
 fn email(text: &str) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else {
         return false;
@@ -242,7 +242,7 @@ fn is_atom(c: u8) -> bool {
     c.is_ascii_alphanumeric() || b"!#$%&'*+-/=?^_`{|}~".contains(&c)
 }
 
-/// RFC 1123: labels of letters, digits and inner hyphens.
+/// Checks an RFC 1123 host name: labels of letters, digits and inner hyphens.
 fn hostname(text: &str) -> bool {
     !text.is_empty() && text.len() <= 253 && text.split('.').all(label)
 }

@@ -1,4 +1,4 @@
-//! Schemas beyond the compiled vocabulary, checked by the `jsonschema` crate.
+//! Schemas outside the compiled vocabulary, which the `jsonschema` crate checks.
 //!
 //! The crate determines the verdict; its errors become the same violations as those of `walk`. It cannot fetch documents, and it
 //! asserts the formats of `format`. It recurses without a limit, so this module limits the depth of a check.
@@ -26,10 +26,10 @@ use super::{
 /// Maximum number of subschemas in a document that needs this engine.
 const MAX_SUBSCHEMAS: usize = 1_000;
 
-/// How often one string may make one pattern backtrack; beyond that it does not match.
+/// How often one string may make one pattern backtrack. Beyond that, the pattern does not match.
 const MAX_BACKTRACKS: usize = 100_000;
 
-/// Levels of value times schemas that fit on the caller's stack.
+/// Levels of the value times schemas that fit on the caller's stack.
 const INLINE_LEVELS: usize = 300;
 
 /// Maximum number of levels of a check.
@@ -99,7 +99,7 @@ fn builder(root: &Value, options: &CompileOptions) -> jsonschema::ValidationOpti
     let mut builder = jsonschema::options()
         .with_retriever(Never)
         .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(MAX_BACKTRACKS))
-        // Annotations, as in `compile`.
+        // These are annotations, as in `compile`.
         .without_content_encoding_support("base64")
         .without_content_media_type_support("application/json")
         .should_validate_formats(options.formats == Formats::Assert);
@@ -149,7 +149,7 @@ impl Full {
         with_room(levels, || self.validator.is_valid(value)).unwrap_or(false)
     }
 
-    /// How deep the check may recurse: at every level of the value, no schema is applied within itself.
+    /// Returns how deep the check may recurse: at every level of the value, no schema is applied within itself.
     fn levels(&self, value: &Value) -> usize {
         depth(value).saturating_mul(self.subschemas)
     }

@@ -29,8 +29,8 @@
 //! | combinations | `allOf`, `anyOf`, `oneOf`, `not`, `if`, `then`, `else` |
 //! | references | `$ref` inside of the document: JSON pointers, `$anchor`, the root's own `$id`; `$defs`, `definitions` |
 //!
-//! The rest (`unevaluatedProperties`, dynamic references, `$id` below the root, look-around in patterns, older dialects) is a
-//! compile error that names it, never silently ignored. With the feature `json-schema`, the `jsonschema` crate checks such
+//! Other keywords (`unevaluatedProperties`, dynamic references, `$id` below the root, look-around in patterns, older dialects) are compile
+//! errors that name them. They are never ignored without a report. With the feature `json-schema`, the `jsonschema` crate checks such
 //! documents, and its violations have the same wording. Unknown keywords are annotations.
 //!
 //! # Features
@@ -39,7 +39,7 @@
 //! | --- | --- | --- |
 //! | `json-schema` | no | the rest of the vocabulary, and the dialects 2019-09, draft-06 and draft-04 |
 //!
-//! The crate checks the arguments and results of tools for the library `trueform`, and knows nothing of the protocol.
+//! The crate checks the arguments and results of tools for the library `trueform`, but does not depend on the protocol.
 
 mod coerce;
 mod compile;
@@ -131,13 +131,13 @@ enum Engine {
 pub struct CompileOptions {
     /// Whether `format` is checked. Default: [`Formats::Assert`].
     pub formats: Formats,
-    /// How much work one check may be, in [`Steps`]. Default: [`MAX_STEPS`]. A check that needs more fails with the
-    /// keyword `limit`. Where a schema needs the feature `json-schema`, every value counts as one step, however many schemas
-    /// are applied to it; depth, and how often a pattern may backtrack, are bounded.
+    /// Maximum work of one check, in [`Steps`]. Default: [`MAX_STEPS`]. A check that needs more fails with the keyword `limit`. If a schema
+    /// needs the feature `json-schema`, every value counts as one step, however many schemas are applied to it. The depth, and how often a
+    /// pattern may backtrack, are limited.
     pub max_steps: u64,
-    /// Whether an integral float of ±2^53 or beyond is refused where only integers are allowed, because it may stand for several
-    /// integers. Default: `false`, as JSON Schema has it. Not where `minimum` or `maximum` is beyond what 64 bits hold, because
-    /// such integers are read as floats, however they are written; nor in schemas that need the feature `json-schema`.
+    /// Whether an integral float of ±2^53 or beyond is refused where only integers are allowed, because it may represent several integers.
+    /// Default: `false`, as in JSON Schema. Has no effect if `minimum` or `maximum` is beyond 64 bits, because such integers are read as
+    /// floats, however they are written. Has no effect in schemas that need the feature `json-schema`.
     pub exact_integers: bool,
     /// Maximum size of each compiled pattern, in bytes of memory. Default: [`DEFAULT_MAX_PATTERN_SIZE`]. A pattern that needs more
     /// is a [`SchemaErrorKind::TooLarge`]. Counted repetitions, such as `([a-z]{99}){99}`, need the most. It does not apply to
@@ -214,14 +214,15 @@ impl CompileOptions {
     }
 }
 
-/// What is known of text that passed its check.
+/// Facts about text that passed its check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed {
     integral_floats: bool,
 }
 
 impl Passed {
-    /// Whether [`normalise_integral_floats`](Schema::normalise_integral_floats) may change something. `false` is certain.
+    /// Returns whether [`normalise_integral_floats`](Schema::normalise_integral_floats) may change something. If `false`, it certainly
+    /// changes nothing.
     #[must_use]
     pub fn has_integral_floats(self) -> bool {
         self.integral_floats
@@ -231,8 +232,8 @@ impl Passed {
 /// Whether `format` is asserted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Formats {
-    /// `date`, `time`, `date-time`, `email`, `hostname`, `ipv4`, `ipv6`, `uri`, `uri-reference` and `uuid` are
-    /// checked; other names, schemars' numeric ones among them, are annotations.
+    /// `date`, `time`, `date-time`, `email`, `hostname`, `ipv4`, `ipv6`, `uri`, `uri-reference` and `uuid` are checked. Other names,
+    /// including the numeric ones of schemars, are annotations.
     #[default]
     Assert,
     /// All formats are annotations.
@@ -245,9 +246,9 @@ impl Schema {
     /// `$schema` may be absent, 2020-12 or draft-07; with the feature `json-schema` also 2019-09, draft-06 or draft-04.
     ///
     /// # Errors
-    /// All faults found, at least one: malformed keywords, unknown dialects, references that leave the document
-    /// or lead nowhere, vocabulary that is not covered, and documents beyond [`MAX_SCHEMA_DEPTH`] or
-    /// [`MAX_SUBSCHEMAS`] (a thousand subschemas, where the feature `json-schema` is needed).
+    /// All faults found, at least one: malformed keywords, unknown dialects, references that leave the document or have no target,
+    /// vocabulary that is not supported, and documents beyond [`MAX_SCHEMA_DEPTH`] or [`MAX_SUBSCHEMAS`] (a thousand subschemas, if the
+    /// feature `json-schema` is needed).
     pub fn compile(schema: &Value, options: CompileOptions) -> Result<Self, Vec<SchemaError>> {
         match compile::compile(schema, &options) {
             Ok(nodes) => Ok(Self {
@@ -267,7 +268,7 @@ impl Schema {
         }
     }
 
-    /// The nodes of the schema: all of it, or the part that they can express.
+    /// Returns the nodes of the schema: all of it, or the part that they can express.
     fn nodes(&self) -> &node::Nodes {
         match &self.engine {
             Engine::Nodes(nodes) => nodes,
@@ -284,8 +285,8 @@ impl Schema {
         self.check_within(value, &self.steps()).map(drop)
     }
 
-    /// As [`check`](Self::check), with the work that is left in `steps` in place of [`CompileOptions::max_steps`]. To find the
-    /// words takes as much work again.
+    /// Checks a value like [`check`](Self::check), but with the work that is left in `steps` in place of [`CompileOptions::max_steps`].
+    /// Finding the violations takes the same work again.
     ///
     /// # Errors
     /// As [`check`](Self::check). If the [`Steps`] are spent, the keyword `limit`.
@@ -302,12 +303,12 @@ impl Schema {
         }
     }
 
-    /// The steps of one check.
+    /// Returns the steps of one check.
     fn steps(&self) -> Steps {
         Steps::new(self.nodes().max_steps)
     }
 
-    /// Checks JSON text without building a tree, where the schema allows; [`check`](Self::check) otherwise.
+    /// Checks JSON text. Builds no tree if the schema allows that; otherwise works like [`check`](Self::check).
     ///
     /// # Errors
     /// As [`check`](Self::check); text that is not JSON is a violation of the keyword `json`.
@@ -316,7 +317,7 @@ impl Schema {
         self.check_str_up_to(text, self.nodes().max_steps)
     }
 
-    /// As [`check_str`](Self::check_str), with so many steps in place of [`CompileOptions::max_steps`].
+    /// Checks JSON text like [`check_str`](Self::check_str), but with this number of steps in place of [`CompileOptions::max_steps`].
     ///
     /// # Errors
     /// As [`check_str`](Self::check_str).
@@ -329,8 +330,8 @@ impl Schema {
         }
     }
 
-    /// Whether the text passes, as far as that can be said without a tree, with the work that is left in `steps`. `None`: it does
-    /// not pass, or a tree has to be [checked](Self::check_within), or the [`Steps`] are spent.
+    /// Returns whether the text passes, as far as that can be determined without a tree, with the work that is left in `steps`. `None`: it
+    /// does not pass, or a tree must be [checked](Self::check_within), or the [`Steps`] are spent.
     #[inline]
     pub fn accepts_str_within(&self, text: &str, steps: &Steps) -> Option<Passed> {
         match &self.engine {
@@ -354,7 +355,7 @@ impl Schema {
         }
     }
 
-    /// Whether the value passes; cheaper than [`check`](Self::check) if the violations are not needed.
+    /// Returns whether the value passes. Cheaper than [`check`](Self::check) if the violations are not needed.
     #[must_use]
     pub fn accepts(&self, value: &Value) -> bool {
         match &self.engine {
@@ -366,16 +367,16 @@ impl Schema {
         }
     }
 
-    /// Turns integral floats between −2^53 and 2^53 into integers where the schema demands an integer.
+    /// Converts integral floats between −2^53 and 2^53 to integers where the schema requires an integer.
     ///
-    /// Models send `30.0` for 30; JSON Schema calls that an integer, serde does not. A place that also allows fractions is left
-    /// as it is. Returns the JSON pointers of what changed, at most [`MAX_VIOLATIONS`] of them.
+    /// Models send `30.0` for 30. JSON Schema treats that as an integer, but serde does not. A place that also allows fractions is not
+    /// changed. Returns the JSON pointers of the changes, at most [`MAX_VIOLATIONS`] of them.
     pub fn normalise_integral_floats(&self, value: &mut Value) -> Vec<String> {
         self.normalise_integral_floats_within(value, &self.steps())
     }
 
-    /// As [`normalise_integral_floats`](Self::normalise_integral_floats), with the work that is left in `steps`. If the [`Steps`]
-    /// are spent, some floats were left as they were.
+    /// Works like [`normalise_integral_floats`](Self::normalise_integral_floats), with the work that is left in `steps`. If the [`Steps`]
+    /// are spent, some floats were not changed.
     pub fn normalise_integral_floats_within(
         &self,
         value: &mut Value,

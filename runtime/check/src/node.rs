@@ -1,6 +1,6 @@
-//! The compiled form of a schema: an arena of nodes, each with its keywords sorted by what they apply to.
+//! The compiled form of a schema: an arena of nodes. Each node has its keywords sorted by what they apply to.
 //!
-//! Data only. `compile` makes it; `walk`, `stream`, `describe` and `coerce` read it.
+//! Data only. `compile` creates it; `walk`, `stream`, `describe` and `coerce` read it.
 
 use serde_json::Value;
 
@@ -40,12 +40,12 @@ pub(super) struct Rules {
 /// How the streaming check treats a node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Plan {
-    /// The value is built as a tree and walked.
+    /// The value is read as a tree and walked.
     #[default]
     Tree,
-    /// The rules apply while the value streams by.
+    /// The rules are applied while the value is read.
     Stream,
-    /// Branches of `anyOf` or `oneOf` whose types are disjoint: the value's type picks the only candidate.
+    /// Branches of `anyOf` or `oneOf` whose types are disjoint: the value's type selects the only candidate.
     ByType,
 }
 
@@ -78,7 +78,7 @@ impl TypeSet {
         })
     }
 
-    /// The single kind of this value.
+    /// Returns the single kind of this value.
     pub(super) fn of(value: &Value) -> Self {
         match value {
             Value::Null => Self::NULL,
@@ -103,7 +103,7 @@ impl TypeSet {
         self.0 & other.0 != 0
     }
 
-    /// Whether the only numbers that are allowed are integers.
+    /// Returns whether the only numbers that are allowed are integers.
     pub(super) fn is_integral(self) -> bool {
         self.intersects(Self::INTEGER) && !self.intersects(Self::FRACTION)
     }
@@ -131,7 +131,7 @@ pub(super) struct NumberRules {
 }
 
 impl NumberRules {
-    /// Whether integers that 64 bits do not hold are meant: those are read as floats, however they are written.
+    /// Returns whether the bounds are beyond 64 bits. Integers beyond 64 bits are read as floats, however they are written.
     pub(super) fn is_beyond_64_bits(&self) -> bool {
         let (least, greatest) = (Num::Int(i64::MIN.into()), Num::Int(u64::MAX.into()));
         let below = |bound: &Option<Num>| bound.is_some_and(|bound| bound.order(least).is_lt());
@@ -149,7 +149,7 @@ pub(super) struct StringRules {
 }
 
 impl StringRules {
-    /// How many bytes of `text` are matched against a pattern.
+    /// Returns how many bytes of `text` are matched against a pattern.
     pub(super) fn cost(&self, text: &str) -> usize {
         match self.pattern {
             Some(_) => text.len(),
@@ -185,7 +185,7 @@ pub(super) struct ObjectRules {
     /// In the author's order.
     pub(super) required: Box<[Box<str>]>,
     pub(super) patterns: Box<[(Pattern, NodeId)]>,
-    /// For members that neither `properties` nor `patternProperties` knows.
+    /// For members that neither `properties` nor `patternProperties` matches.
     pub(super) additional: NodeId,
     pub(super) property_names: Option<NodeId>,
     pub(super) min: usize,
@@ -219,7 +219,7 @@ impl ObjectRules {
 }
 
 impl Rules {
-    /// Whether every value passes.
+    /// Returns whether every value passes.
     pub(super) fn is_trivial(&self) -> bool {
         self.types == TypeSet::ALL
             && self.constant.is_none()
@@ -231,7 +231,7 @@ impl Rules {
             && self.apply.is_none()
     }
 
-    /// The target, if these rules are nothing but a reference.
+    /// Returns the target, if these rules are only a reference.
     pub(super) fn alias(&self) -> Option<NodeId> {
         let target = self.apply.as_ref()?.reference?;
         let only = self.apply.as_ref()?.in_place().count() == 1;
@@ -245,7 +245,7 @@ impl Rules {
         (only && bare).then_some(target)
     }
 
-    /// Replaces every node these rules point at.
+    /// Replaces every node that these rules refer to.
     pub(super) fn map_ids(&mut self, map: &dyn Fn(NodeId) -> NodeId) {
         let change = |id: &mut NodeId| *id = map(*id);
         if let Some(array) = &mut self.array {
@@ -302,7 +302,7 @@ pub(super) struct Condition {
 }
 
 impl Applicators {
-    /// Every schema that applies to the same value.
+    /// Returns every schema that applies to the same value.
     pub(super) fn in_place(&self) -> impl Iterator<Item = NodeId> + '_ {
         let condition = self
             .condition
@@ -328,7 +328,7 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    /// The schema that every value passes.
+    /// Creates the schema that every value passes.
     #[cfg(feature = "json-schema")]
     pub(super) fn anything(max_steps: u64) -> Self {
         Self {

@@ -13,7 +13,7 @@ pub(super) enum Num {
     Float(f64),
 }
 
-/// 2^53. A float of a smaller magnitude stands for one integer only; this one is what the text `9007199254740993.0` is read as too.
+/// 2^53. A float of a smaller magnitude represents only one integer. This float is also read from the text `9007199254740993.0`.
 pub(super) const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// Integral floats below this fit an `i128`; those above stay floats.
@@ -27,7 +27,7 @@ impl Num {
         if let Some(int) = number.as_u64() {
             return Self::Int(i128::from(int));
         }
-        // `None` needs serde_json's `arbitrary_precision` and a number beyond f64: treat it as larger than all.
+        // `None` needs serde_json's `arbitrary_precision` and a number beyond f64. It is treated as larger than all numbers.
         Self::of_f64(number.as_f64().unwrap_or(f64::MAX))
     }
 
@@ -54,7 +54,7 @@ impl Num {
         }
     }
 
-    /// Divisibility in decimal, so that 0.3 is a multiple of 0.1.
+    /// Checks divisibility in decimal, so that 0.3 is a multiple of 0.1.
     pub(super) fn is_multiple_of(self, divisor: Self) -> bool {
         if let (Self::Int(value), Self::Int(divisor)) = (self, divisor) {
             return value.checked_rem(divisor) == Some(0);
@@ -94,7 +94,7 @@ impl fmt::Display for Num {
     }
 }
 
-/// `float` is not integral or beyond `LARGEST_INT`, so equality is impossible.
+/// Compares an integer with a float. `float` is not integral or beyond `LARGEST_INT`, so equality is impossible.
 fn int_against_float(int: i128, float: f64) -> Ordering {
     if LARGEST_INT <= float.abs() {
         return if 0.0 < float {
@@ -131,7 +131,7 @@ impl Decimal {
         }
     }
 
-    /// `{:e}` prints the shortest digits that parse to the same float, which are those that the author wrote.
+    /// Uses `{:e}`, which prints the shortest digits that parse to the same float. These are the digits that the author wrote.
     fn of_float(float: f64) -> Self {
         let text = format!("{float:e}");
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));

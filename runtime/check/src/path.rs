@@ -20,7 +20,7 @@ impl<'a> Path<'a> {
         Self::Index(self, index)
     }
 
-    /// RFC 6901, cut at [`MAX_POINTER`].
+    /// Returns the pointer (RFC 6901), cut off at [`MAX_POINTER`].
     pub(super) fn pointer(&self) -> String {
         let mut segments = Vec::new();
         let mut at = self;
@@ -48,7 +48,7 @@ impl<'a> Path<'a> {
     }
 }
 
-/// The pointer, of at most [`MAX_POINTER`] bytes.
+/// Cuts off the pointer at [`MAX_POINTER`] bytes.
 pub(super) fn cut(mut pointer: String) -> String {
     if MAX_POINTER < pointer.len() {
         let mut end = MAX_POINTER - '…'.len_utf8();

@@ -1,7 +1,7 @@
 //! `pattern` and `patternProperties`: ECMA-262 expressions on `regex-lite`.
 //!
-//! Translates syntax that differs between the two, and refuses features that `regex-lite` lacks, by name. Matching is
-//! linear in the text, so no pattern can be made to backtrack.
+//! Translates syntax that differs between the two, and refuses features that `regex-lite` does not have, by name. Matching is linear in the
+//! text, so no pattern can backtrack.
 
 use std::fmt;
 
@@ -26,7 +26,8 @@ pub(super) struct Pattern {
 }
 
 impl Pattern {
-    /// Fails with a reason that names the unsupported feature or the fault. `max_size` is in bytes of `regex-lite`'s program.
+    /// Compiles a pattern. Fails with a reason that names the unsupported feature or the fault. `max_size` is in bytes of `regex-lite`'s
+    /// program.
     pub(super) fn compile(source: &str, max_size: usize) -> Result<Self, PatternError> {
         let translated = translate(source)?;
         let built = RegexBuilder::new(&translated).size_limit(max_size).build();
@@ -44,7 +45,7 @@ impl Pattern {
         self.regex.is_match(text)
     }
 
-    /// The pattern as the author wrote it.
+    /// Returns the pattern as the author wrote it.
     pub(super) fn source(&self) -> &str {
         &self.source
     }
@@ -66,8 +67,8 @@ pub(super) enum PatternError {
     TooLarge,
 }
 
-/// Whether `error` is about the size limit. `regex-lite` says so only in its text, which
-/// `the_text_about_the_size_limit_is_known` watches.
+/// Returns whether `error` is about the size limit. `regex-lite` says so only in its text; the test
+/// `the_text_about_the_size_limit_is_known` checks this text.
 fn is_about_size(error: &regex_lite::Error) -> bool {
     error.to_string().contains("size limit")
 }
@@ -83,7 +84,7 @@ fn translate(source: &str) -> Result<String, PatternError> {
                 in_class = false;
                 out.push(']');
             }
-            // ECMA-262 has no nested classes and no set operations: these are literals there.
+            // ECMA-262 has no nested classes and no set operations, so these are literals there.
             '[' | '&' | '~' if in_class => {
                 out.push('\\');
                 out.push(c);
@@ -197,13 +198,13 @@ fn escape(rest: &mut Rest<'_>, in_class: bool, out: &mut String) -> Result<(), P
     Ok(())
 }
 
-/// `\u{X…}`, after its brace: a code point of up to six digits, with leading zeros.
+/// Reads `\u{X…}`, after its brace: a code point of up to six digits, with leading zeros.
 fn code_point(rest: &mut Rest<'_>, out: &mut String) -> Result<(), PatternError> {
     let mut code = 0_u32;
     let mut has_digits = false;
     while let Some(digit) = rest.next_if(char::is_ascii_hexdigit) {
         has_digits = true;
-        // Saturated, so that any number of digits ends beyond Unicode.
+        // Saturates, so that any number of digits ends beyond Unicode.
         code = code.saturating_mul(16) | digit.to_digit(16).unwrap_or_default();
     }
     if !has_digits || rest.next() != Some('}') {
@@ -219,7 +220,7 @@ fn code_point(rest: &mut Rest<'_>, out: &mut String) -> Result<(), PatternError>
     Ok(())
 }
 
-/// `\uXXXX`, or two of them that are a surrogate pair.
+/// Reads `\uXXXX`, or two of them that are a surrogate pair.
 fn code_unit(rest: &mut Rest<'_>, out: &mut String) -> Result<(), PatternError> {
     let mut unit = || -> Option<u32> {
         let digits: String = rest.by_ref().take(4).collect();
@@ -250,7 +251,7 @@ fn code_unit(rest: &mut Rest<'_>, out: &mut String) -> Result<(), PatternError> 
 
 const LONE_SURROGATE: &str = "a lone surrogate is not a character, so no text has one";
 
-/// Refuses what neither engine runs.
+/// Refuses syntax that neither engine supports.
 fn invalid(reason: &str) -> Result<(), PatternError> {
     Err(PatternError::Invalid(reason.to_owned()))
 }
@@ -335,7 +336,7 @@ mod tests {
         }
     }
 
-    // The engine of the feature `json-schema` refuses them too, so they do not name it.
+    // The engine of the feature `json-schema` refuses them too, so the messages do not name the feature.
     #[test]
     fn faults_of_both_engines() {
         for (pattern, reason) in [

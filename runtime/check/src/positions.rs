@@ -15,7 +15,7 @@ pub enum Holds {
     Data,
 }
 
-/// The kind of the `value` of `keyword`.
+/// Returns the kind of the `value` of `keyword`.
 ///
 /// ```
 /// use serde_json::json;
@@ -53,7 +53,7 @@ pub fn holds(keyword: &str, value: &Value) -> Holds {
     }
 }
 
-/// Whether a keyword annotates a schema without restricting values.
+/// Returns whether a keyword annotates a schema without restricting values.
 #[must_use]
 pub fn is_annotation(keyword: &str) -> bool {
     matches!(

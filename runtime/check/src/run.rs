@@ -1,4 +1,4 @@
-//! One check in progress: what its walks and its stream share, and what may stop it.
+//! One check in progress: the state that its walks and its stream share, and the reason why it stopped.
 
 use std::cell::Cell;
 
@@ -9,7 +9,7 @@ use super::{
     violation::{Found, Violation, Violations},
 };
 
-/// What a check was stopped by.
+/// Why a check stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Limit {
     Steps,
@@ -35,12 +35,12 @@ impl Limit {
     }
 }
 
-/// What the walks and the stream of one check share.
+/// The state that the walks and the stream of one check share.
 #[derive(Debug)]
 pub(super) struct Run<'s> {
     pub(super) nodes: &'s Nodes,
     pub(super) steps: &'s Steps,
-    /// Whether an integer was written as a float where only an integer may stand.
+    /// Whether an integer was written as a float at a place where only integers are allowed.
     pub(super) integral_floats: Cell<bool>,
 }
 
@@ -53,7 +53,7 @@ impl<'s> Run<'s> {
         }
     }
 
-    /// What is known of a value that passed.
+    /// Returns the facts about a value that passed.
     pub(super) fn passed(&self) -> Passed {
         Passed {
             integral_floats: self.integral_floats.get(),

@@ -1,18 +1,19 @@
-//! How much work a check may be.
+//! The limit on the work of a check.
 
 use std::cell::Cell;
 
-/// Bytes of text that are matched against a pattern, for one step. They cost several times as much; fewer would refuse long text.
+/// Bytes of text that are matched against a pattern, for one step. They cost several times as much as a step, but fewer bytes per step
+/// would refuse long text.
 const BYTES: usize = 2;
 
 /// Literals that are compared with a value, for one step.
 const LITERALS: usize = 8;
 
-/// The work that is left to a check, in steps.
+/// The work that is left for a check, in steps.
 ///
-/// One step is a schema that is applied to a value, a value that is compared with others for `uniqueItems`, 8 literals of `enum`, or
-/// 2 bytes that are matched against a pattern. A million of them take about a tenth of a second, in a release build, and with
-/// patterns up to half a second. Several checks can share one count.
+/// One step is one of these: a schema that is applied to a value, a value that is compared with others for `uniqueItems`, 8 literals of
+/// `enum`, or 2 bytes that are matched against a pattern. A million steps take about a tenth of a second in a release build, and up to half
+/// a second with patterns. Several checks can share one count.
 #[derive(Debug)]
 pub struct Steps {
     most: u64,
@@ -21,7 +22,7 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// A count of `most` steps.
+    /// Creates a count of `most` steps.
     #[must_use]
     pub const fn new(most: u64) -> Self {
         Self {
@@ -31,18 +32,18 @@ impl Steps {
         }
     }
 
-    /// Whether a check needed more steps than were left: what it says of the value is then not to be trusted.
+    /// Returns whether a check needed more steps than were left. Then its verdict is not valid.
     #[must_use]
     pub fn are_spent(&self) -> bool {
         self.spent.get()
     }
 
-    /// How many steps there were at the beginning.
+    /// Returns the number of steps at the beginning.
     pub(super) fn most(&self) -> u64 {
         self.most
     }
 
-    /// Takes `steps`; `false` if fewer are left.
+    /// Subtracts `steps`; `false` if fewer are left.
     #[inline]
     pub(super) fn take(&self, steps: u64) -> bool {
         match self.left.get().checked_sub(steps) {
@@ -54,19 +55,19 @@ impl Steps {
         }
     }
 
-    /// Takes the steps for `bytes` that are matched against a pattern.
+    /// Subtracts the steps for `bytes` that are matched against a pattern.
     #[inline]
     pub(super) fn take_for_text(&self, bytes: usize) -> bool {
         self.take((bytes / BYTES) as u64)
     }
 
-    /// Takes one step for a schema, and those for its `literals`.
+    /// Subtracts one step for a schema, and those for its `literals`.
     #[inline]
     pub(super) fn take_for_schema(&self, literals: usize) -> bool {
         self.take(1 + (literals / LITERALS) as u64)
     }
 
-    /// The count as it was at the beginning.
+    /// Returns a new count with the number of steps at the beginning.
     pub(super) fn anew(&self) -> Self {
         Self::new(self.most)
     }
@@ -89,7 +90,7 @@ mod tests {
         assert!(steps.take_for_schema(LITERALS - 1) && steps.take_for_text(BYTES));
         assert!(steps.take_for_text(BYTES - 1) && steps.take(1) && !steps.are_spent());
         assert!(!steps.take(1) && steps.are_spent());
-        // After a refusal not even one step is left.
+        // After a refusal, not even one step is left.
         let steps = Steps::new(3);
         assert!(!steps.take_for_schema(3 * LITERALS) && !steps.take(1) && steps.are_spent());
     }

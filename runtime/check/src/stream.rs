@@ -1,7 +1,7 @@
-//! The check of JSON text as a stream: no tree and, for text without escapes, no allocation.
+//! Checks JSON text as a stream: without a tree and, for text without escapes, without an allocation.
 //!
-//! Only acceptance is final. If this check does not accept a text, `walk` decides on the tree and reports the violations; so this
-//! file must never accept an invalid text, but may refuse a valid one.
+//! Only acceptance is final. If this check does not accept a text, `walk` decides on the tree and reports the violations. So this file must
+//! never accept an invalid text, but may refuse a valid one.
 
 use serde::de::{
     self, DeserializeSeed, Deserializer, Error, IgnoredAny, MapAccess, SeqAccess, Visitor,
@@ -18,7 +18,7 @@ use super::{
     },
 };
 
-/// Whether the text is JSON that the schema accepts. `false` means: ask the tree, unless no steps are left.
+/// Returns whether the text is JSON that the schema accepts. If `false`, the tree must be checked, unless no steps are left.
 pub(super) fn accepts(run: &Run<'_>, text: &str) -> bool {
     let nodes = run.nodes;
     if nodes
@@ -35,7 +35,7 @@ pub(super) fn accepts(run: &Run<'_>, text: &str) -> bool {
     seed.deserialize(&mut deserializer).is_ok() && deserializer.end().is_ok()
 }
 
-/// The key of the object as which serde_json passes numbers if its feature `arbitrary_precision` is on.
+/// The key of the object in which serde_json passes numbers if its feature `arbitrary_precision` is on.
 const DISGUISED: &str = "$serde_json::private::";
 
 #[derive(Clone, Copy)]
@@ -72,7 +72,7 @@ impl<'de> DeserializeSeed<'de> for Seed<'_> {
     }
 }
 
-/// Discarded unread, because the walk of the tree reports the violation.
+/// Creates an error that is discarded unread, because the walk of the tree reports the violation.
 fn no<E: Error>() -> E {
     E::custom("")
 }
@@ -88,7 +88,7 @@ struct Streamed<'s> {
 }
 
 impl<'s> Streamed<'s> {
-    /// The rules for a value of this kind, if the type is allowed.
+    /// Returns the rules for a value of this kind, if the type is allowed.
     fn of_kind(&self, kind: TypeSet) -> Option<&'s Rules> {
         let own = Some(self.rules).filter(|rules| rules.types.intersects(kind))?;
         let Some(apply) = own.apply.as_ref().filter(|_| own.plan == Plan::ByType) else {
@@ -99,7 +99,7 @@ impl<'s> Streamed<'s> {
         rules.find(|rules| rules.types.intersects(kind))
     }
 
-    /// The verdict on `number`; `float` if it was written as one.
+    /// Returns the verdict on `number`; `float` if it was written as one.
     fn number(&self, number: Num, float: Option<f64>) -> bool {
         let kind = if number.is_integral() {
             TypeSet::INTEGER

@@ -1,4 +1,4 @@
-//! Did-you-mean: the candidate closest to a misspelt name, in bounded time.
+//! Suggestions: finds the candidate closest to a misspelt name, in bounded time.
 
 /// Longer names are not compared; the work is at most `LONGEST`² per candidate.
 const LONGEST: usize = 48;
@@ -6,7 +6,7 @@ const LONGEST: usize = 48;
 /// At most this many candidates are compared.
 const MOST: usize = 200;
 
-/// The candidate closest to `name`, if it is close enough.
+/// Returns the candidate closest to `name`, if it is close enough.
 ///
 /// `tokenBudget` finds `token_budget` at distance 0: case, `_` and `-` do not count. Otherwise a third of the
 /// letters may differ.
@@ -40,7 +40,7 @@ fn folded(name: &str) -> Vec<char> {
         .collect()
 }
 
-/// Edits (insert, remove, replace, swap of neighbours) from `a` to `b`.
+/// Returns the number of edits (insert, remove, replace, swap of neighbours) from `a` to `b`.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut above: Vec<usize> = (0..=b.len()).collect();

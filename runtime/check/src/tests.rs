@@ -26,7 +26,7 @@ fn compiled(schema: &str) -> Schema {
         .unwrap_or_else(|errors| panic!("{schema}: {errors:?}"))
 }
 
-/// The verdict as text: empty if the value passes. All ways of asking must agree.
+/// Returns the verdict as text: empty if the value passes. All functions that check must agree.
 #[track_caller]
 fn verdict(schema: &str, value: &str) -> String {
     let tree = json(value);

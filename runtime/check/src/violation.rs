@@ -1,6 +1,6 @@
 //! Violations: place, keyword, expectation and value found, in two renderings.
 //!
-//! Everything here is bounded, because it is derived from a peer's bytes and returned to a model or written to a log.
+//! All of this is bounded, because it is derived from a peer's bytes and returned to a model or written to a log.
 
 use std::fmt;
 
@@ -17,17 +17,17 @@ pub const MAX_POINTER: usize = 512;
 /// Strings of at most this many characters are shown to the caller; longer ones by their length.
 pub const MAX_SHOWN: usize = 64;
 
-/// One way in which a value breaks its schema.
+/// One violation of a schema by a value.
 ///
-/// `Display` is one line for the caller, such as `/a: expected integer, found string "x"`; [`Violation::for_log`]
-/// is the same line without any value.
+/// `Display` is one line for the caller, such as `/a: expected integer, found string "x"`; [`Violation::for_log`] is the same line without
+/// any value.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// JSON pointer (RFC 6901) of the offending place in the value; empty for the value itself. For a missing
     /// member, where it should be.
     pub pointer: String,
-    /// The schema keyword that is broken, such as `type` or `required`.
+    /// The schema keyword that is violated, such as `type` or `required`.
     pub keyword: &'static str,
     /// Description of the allowed values.
     pub expected: String,
@@ -38,7 +38,7 @@ pub struct Violation {
 }
 
 impl Violation {
-    /// The line for logs: as `Display`, but `found` is type and size only and nothing is suggested.
+    /// Returns the line for logs: like `Display`, but `found` is only type and size, and nothing is suggested.
     #[must_use]
     pub fn for_log(&self) -> impl fmt::Display + '_ {
         Line {
@@ -106,9 +106,9 @@ impl fmt::Display for Line<'_> {
     }
 }
 
-/// Description of the value that breaks a schema: a JSON type, its size, and for short scalars the value.
+/// Description of the value that violates a schema: a JSON type, its size, and for short scalars the value.
 ///
-/// `Display` is for the caller and shows short scalars; [`Found::for_log`] shows type and size only.
+/// `Display` is for the caller and shows short scalars; [`Found::for_log`] shows only type and size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
     shape: Shape,
@@ -151,7 +151,7 @@ impl Found {
         }
     }
 
-    /// JSON text that was not read to its end.
+    /// Describes JSON text that was not read to its end.
     pub(super) fn text(text: &str) -> Self {
         Self {
             shape: Shape::Text { bytes: text.len() },
@@ -159,7 +159,7 @@ impl Found {
         }
     }
 
-    /// By size only, for rules about length.
+    /// Describes a value only by its size, for rules about length.
     pub(super) fn size(value: &Value) -> Self {
         Self {
             shape: Shape::of(value),
@@ -176,7 +176,7 @@ impl Found {
         }
     }
 
-    /// Type and size, never the value.
+    /// Returns type and size, never the value.
     #[must_use]
     pub fn for_log(&self) -> impl fmt::Display + '_ {
         self.shape
@@ -235,7 +235,7 @@ impl fmt::Display for Shape {
     }
 }
 
-/// `1 item`, `2 items`.
+/// Returns `1 item`, `2 items`.
 pub(super) fn counted(count: usize, noun: &str) -> String {
     let plural = if count == 1 { "" } else { "s" };
     format!("{count} {noun}{plural}")
@@ -262,7 +262,7 @@ impl Violations {
         Self::new(vec![violation], 0)
     }
 
-    /// The violations that were kept.
+    /// Returns the violations that were kept.
     pub fn iter(&self) -> std::slice::Iter<'_, Violation> {
         self.0.kept.iter()
     }
@@ -273,7 +273,7 @@ impl Violations {
         self.0.kept.len() + self.0.more
     }
 
-    /// The lines for logs; see [`Violation::for_log`].
+    /// Returns the lines for logs; see [`Violation::for_log`].
     #[must_use]
     pub fn for_log(&self) -> impl fmt::Display + '_ {
         Lines {
@@ -346,7 +346,7 @@ impl fmt::Display for Lines<'_> {
     }
 }
 
-/// The violation of `text`, which is not JSON, or has a number that no double holds.
+/// Returns the violation of `text`, which is not JSON, or has a number beyond the range of doubles.
 pub(super) fn not_json(text: &str, error: &serde_json::Error) -> Violation {
     let located = DecodeError::locate(text, error);
     if located.rule() == "value" {

@@ -23,9 +23,9 @@ use super::{
     violation::{Found, MAX_VIOLATIONS, Violation, Violations, counted},
 };
 
-/// Checks `value` against the root; all violations, or none.
+/// Checks `value` against the root. Returns all violations, or none.
 pub(super) fn check(run: &Run<'_>, value: &Value) -> Result<(), Violations> {
-    // Most values pass, and finding that out is cheaper than collecting.
+    // Most values pass, and the verdict alone is cheaper than collecting violations.
     let root = run.nodes.root;
     let mut walk = Walk::new(run);
     let ok = walk.accepts(root, value, &Path::Root);
@@ -34,7 +34,7 @@ pub(super) fn check(run: &Run<'_>, value: &Value) -> Result<(), Violations> {
         None if ok => return Ok(()),
         None => {}
     }
-    // The verdict is known; the words get the same work again.
+    // The verdict is known; finding the violations gets the same work again.
     let steps = run.steps.anew();
     let again = Run::new(run.nodes, &steps);
     let mut walk = Walk::new(&again);
@@ -51,9 +51,9 @@ pub(super) fn check(run: &Run<'_>, value: &Value) -> Result<(), Violations> {
     }
 }
 
-/// Where violations go.
+/// The destination of violations.
 enum Out {
-    /// Not collected: the walk stops at the first.
+    /// Violations are not collected: the walk stops at the first.
     First,
     Collect {
         kept: Vec<Violation>,
@@ -95,9 +95,9 @@ pub(super) struct Walk<'s> {
     run: &'s Run<'s>,
     nodes: &'s Nodes,
     depth: usize,
-    /// Nesting of the reports on branches that are being built.
+    /// Nesting of the reports on branches that are being created.
     explaining: usize,
-    /// The limit that was exceeded; the verdict is then a failure whatever the rest says.
+    /// The limit that was exceeded. Then the verdict is a failure, whatever the other results are.
     exceeded: Option<Limit>,
 }
 
@@ -112,7 +112,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// Whether the value passes and no limit was exceeded.
+    /// Returns whether the value passes and no limit was exceeded.
     pub(super) fn passes(&mut self, id: NodeId, value: &Value) -> bool {
         self.accepts(id, value, &Path::Root) && self.exceeded.is_none()
     }
@@ -121,7 +121,7 @@ impl<'s> Walk<'s> {
         self.node(id, value, at, &mut Out::First)
     }
 
-    /// The verdict on `value`; violations go to `out`.
+    /// Returns the verdict on `value`; violations go to `out`.
     fn node(&mut self, id: NodeId, value: &Value, at: &Path<'_>, out: &mut Out) -> bool {
         let rules = match self.nodes.node(id) {
             Node::Any => return true,
@@ -155,7 +155,7 @@ impl<'s> Walk<'s> {
         self.unless_spent(taken)
     }
 
-    /// Takes the steps for `bytes` that are matched against a pattern.
+    /// Subtracts the steps for `bytes` that are matched against a pattern.
     fn step_for_text(&mut self, bytes: usize) -> bool {
         let taken = self.run.steps.take_for_text(bytes);
         self.unless_spent(taken)
@@ -227,7 +227,7 @@ impl<'s> Walk<'s> {
             ok = out.push(|| violation(at, "maxItems", words(), Found::size(value)));
         }
         if rules.unique {
-            // Hashing looks at all that is in the items.
+            // Hashing reads the whole content of the items.
             if !self.step(items.iter().map(size).sum()) {
                 return false;
             }

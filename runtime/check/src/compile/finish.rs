@@ -54,14 +54,14 @@ fn rules(list: &[Node], id: NodeId) -> Option<&Rules> {
     }
 }
 
-/// For each node the node that it is an alias of, or itself.
+/// Returns for each node the node that it is an alias of, or itself.
 fn without_aliases(list: &[Node]) -> Vec<NodeId> {
     let mut targets: Vec<Option<NodeId>> = vec![None; list.len()];
     let mut chain = Vec::new();
     for (start, node) in (0_u32..).zip(list) {
         let mut id = NodeId(start);
         let mut node = node;
-        // Terminates, because loops were refused; each link is followed once.
+        // Terminates, because loops were refused. Each link is followed once.
         let target = loop {
             if let Some(known) = targets[id.0 as usize] {
                 break known;
@@ -87,7 +87,7 @@ fn without_aliases(list: &[Node]) -> Vec<NodeId> {
         .collect()
 }
 
-/// A node that reaches itself through schemas for the same value, if any.
+/// Returns a node that reaches itself through schemas for the same value, if any.
 fn in_place_loop(list: &[Node]) -> Option<usize> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {
@@ -162,7 +162,8 @@ fn array_streams(array: &ArrayRules) -> bool {
     !array.unique && array.contains.is_none()
 }
 
-/// A repeated name is one member in a tree but occurs twice in a stream, so a lower bound on members cannot be checked as a stream.
+/// Returns whether the rules can be checked as a stream. A repeated name is one member in a tree but occurs twice in a stream, so a lower
+/// bound on members cannot be checked as a stream.
 fn object_streams(object: &ObjectRules) -> bool {
     object.patterns.is_empty()
         && object.property_names.is_none()
@@ -171,7 +172,7 @@ fn object_streams(object: &ObjectRules) -> bool {
         && object.required.len() <= MAX_STREAMED_REQUIRED
 }
 
-/// Nothing but one `anyOf` or `oneOf` whose branches stream and have no type in common.
+/// Returns whether the rules are only one `anyOf` or `oneOf` whose branches stream and have no type in common.
 fn disjoint_branches(list: &[Node], own: &Rules) -> bool {
     let Some(apply) = &own.apply else {
         return false;

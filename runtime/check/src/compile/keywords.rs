@@ -20,7 +20,7 @@ use super::{
 impl<'v> Compiler<'v> {
     pub(super) fn rules(&mut self, at: Place<'v, '_>) -> Rules {
         if self.dialect == Dialect::Draft07 && at.get("$ref").is_some() {
-            // Draft-07 ignores everything beside a reference.
+            // Draft-07 ignores all keywords beside a reference.
             let apply = Applicators {
                 reference: self.reference(at, "$ref"),
                 ..Applicators::default()
@@ -46,7 +46,7 @@ impl<'v> Compiler<'v> {
         }
     }
 
-    /// Keywords whose meaning would be lost if they were skipped like an unknown one.
+    /// Refuses keywords whose meaning would be lost if they were skipped like an unknown keyword.
     fn refuse_unsupported(&mut self, at: Place<'v, '_>) {
         if self.dialect == Dialect::Draft2020 {
             self.refuse_unevaluated(at);
@@ -88,13 +88,13 @@ impl<'v> Compiler<'v> {
                     let reason = format!("a schema is an object or a boolean, not {value}");
                     self.error(&at.below(keyword), Malformed, reason);
                 }
-                // Enqueued with the others, and refused then.
+                // Enqueued with the others, and refused later.
                 Some(_) => {}
             }
         }
     }
 
-    /// A reference that leads nowhere is refused for that, because the other engine refuses it too.
+    /// Refuses dynamic references. One whose target does not exist is refused for that reason, because the other engine refuses it too.
     fn refuse_dynamic(&mut self, at: Place<'v, '_>) {
         let is_whole = self.extent == Extent::Whole;
         if at.get("$recursiveRef").is_some() && (is_whole || self.is_outline_2020()) {
@@ -121,7 +121,7 @@ impl<'v> Compiler<'v> {
         }
     }
 
-    /// Compiled even if nothing refers to them, so that their faults are found when the schema is registered.
+    /// Compiles definitions even if nothing refers to them, so that their faults are found when the schema is registered.
     fn definitions(&mut self, at: Place<'v, '_>) {
         let keywords: &[&str] = match self.dialect {
             Dialect::Draft2020 => &["$defs", "definitions"],
@@ -341,7 +341,7 @@ impl<'v> Compiler<'v> {
         out.into()
     }
 
-    /// `dependentRequired`, and the name lists of the older `dependencies`.
+    /// Reads `dependentRequired`, and the name lists of the older `dependencies`.
     fn dependent_names(&mut self, at: Place<'v, '_>) -> Box<[Dependent]> {
         let mut out = Vec::new();
         for (keyword, name, value) in self.dependencies(at, "dependentRequired") {

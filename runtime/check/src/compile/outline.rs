@@ -1,7 +1,7 @@
 //! The outline of a document that another engine checks: the part that nodes can express.
 //!
-//! Everything else is omitted silently, so an outline gives no verdict. It finds the faults that both engines report in the same
-//! words, and it supplies the places and descriptions for violations.
+//! All other parts are left out without a report, so an outline gives no verdict. It finds the faults that both engines report with the
+//! same wording, and provides the places and descriptions for violations.
 
 use std::collections::HashMap;
 
@@ -23,7 +23,7 @@ pub(crate) struct Outline {
     pub(crate) places: HashMap<String, NodeId>,
 }
 
-/// Outlines a document.
+/// Compiles the outline of a document.
 ///
 /// # Errors
 /// Faults in the covered part.
@@ -60,7 +60,7 @@ pub(crate) fn outline(root: &Value, options: &CompileOptions) -> Result<Outline,
     }
 }
 
-/// The nodes without a place: `true` and `false`.
+/// The number of nodes without a place: `true` and `false`.
 const CONSTANTS: usize = 2;
 
 fn empty(options: &CompileOptions) -> Outline {
@@ -70,7 +70,7 @@ fn empty(options: &CompileOptions) -> Outline {
     }
 }
 
-/// Whether parts of the document are documents of their own, with an `$id` or a dialect that references are resolved by.
+/// Returns whether parts of the document are documents of their own, with an `$id` or a dialect by which references are resolved.
 fn has_resources(root: &Value) -> bool {
     let mut todo = vec![root];
     while let Some(value) = todo.pop() {

@@ -16,7 +16,7 @@ use super::{
 };
 
 impl<'v> Compiler<'v> {
-    /// The node that the `keyword`, such as `$ref`, refers to.
+    /// Returns the node that the `keyword`, such as `$ref`, refers to.
     pub(super) fn reference(&mut self, at: Place<'v, '_>, keyword: &str) -> Option<NodeId> {
         let pointer = at.below(keyword);
         let Some(target) = at.get(keyword)?.as_str() else {
@@ -41,8 +41,8 @@ impl<'v> Compiler<'v> {
         }
     }
 
-    /// Why a reference to `target` cannot be followed, whichever engine follows it. `None` if it can be, or if parts of the document
-    /// are documents of their own, which may be meant.
+    /// Returns why no engine can follow a reference to `target`. `None` if it can be followed, or if parts of the document are documents of
+    /// their own, which the reference may mean.
     pub(super) fn fault_of_target(&mut self, target: &str) -> Option<(SchemaErrorKind, String)> {
         if has_inner_ids(self.root) {
             return None;
@@ -108,14 +108,14 @@ impl<'v> Compiler<'v> {
     }
 }
 
-/// Why a reference to `target` is refused.
+/// Returns why a reference to `target` is refused.
 pub(crate) fn remote_reason(target: &str) -> String {
     format!(
         "`{target}` is another document, and those are never fetched; copy it below `$defs` and refer to `#/$defs/…`"
     )
 }
 
-/// Whether something below the root has an `$id` that makes it a document of its own.
+/// Returns whether a subschema has an `$id` that makes it a document of its own.
 fn has_inner_ids(root: &Value) -> bool {
     let mut todo: Vec<&Value> = match root {
         Value::Object(members) => members.values().collect(),
@@ -137,12 +137,12 @@ fn has_inner_ids(root: &Value) -> bool {
     false
 }
 
-/// Whether the value of the keyword is data, not schemas.
+/// Returns whether the value of the keyword is data, not schemas.
 pub(super) fn is_data(keyword: &str) -> bool {
     matches!(keyword, "enum" | "const" | "default" | "examples")
 }
 
-/// Every `$anchor`, and `$id`s of the form `#name`, the notation of draft-07.
+/// Returns every `$anchor`, and `$id`s of the form `#name`, the notation of draft-07.
 fn anchors(root: &Value) -> HashMap<&str, (&Value, String)> {
     let mut found = HashMap::new();
     let mut todo = vec![(root, String::new())];

@@ -1,7 +1,7 @@
 //! The report if no branch of `anyOf` or `oneOf` matches, from the errors that `jsonschema` found in each.
 //!
-//! The choice is that of `walk`: branches of another type or with another discriminator are excluded; of the others the one with
-//! the fewest, then the deepest violations is reported. If several tie, the alternatives are listed.
+//! The choice is that of `walk`: branches of another type or with another discriminator are excluded. Of the others, the branch with the
+//! fewest, then the deepest violations is reported. If several are equal, the alternatives are listed.
 
 use std::cmp::Reverse;
 
@@ -66,7 +66,7 @@ pub(super) fn explain(
 }
 
 impl Branch {
-    /// The violation at `pointer` of the literals that the branch allows there.
+    /// Returns the violation at `pointer` of the literals that the branch allows there.
     fn literal_at(&self, pointer: &str) -> Option<&Violation> {
         let mut at = self
             .violations
@@ -82,13 +82,13 @@ impl Branch {
     }
 }
 
-/// Whether a member is missing whose schema allows nothing but literals.
+/// Returns whether a member is missing whose schema allows nothing but literals.
 fn is_missing_literal(violation: &Violation) -> bool {
     violation.keyword == "required"
         && (violation.expected.starts_with('"') || violation.expected.starts_with(ONE_OF))
 }
 
-/// How `describe` begins a list of literals.
+/// The beginning of a list of literals in the text of `describe`.
 const ONE_OF: &str = "one of ";
 
 fn closest(
@@ -106,7 +106,7 @@ fn closest(
     }
 }
 
-/// A member directly below `here` for which a branch allows only literals, all different from the value.
+/// Returns a member directly below `here` for which a branch allows only literals, all different from the value.
 fn discriminator(here: &str, branches: &[Branch]) -> Option<String> {
     if branches.len() < 2 {
         return None;
@@ -120,7 +120,7 @@ fn discriminator(here: &str, branches: &[Branch]) -> Option<String> {
     let tag = |violation: &&Violation| {
         right_below(&violation.pointer)
             && (is_literal(violation)
-                // If it is not missing for all branches, it does not discriminate.
+                // If no branch reports that it is missing, it does not discriminate.
                 || branches.iter().all(|branch| branch.literal_at(&violation.pointer).is_some()))
     };
     let mut violations = branches.iter().flat_map(|branch| &branch.violations);
@@ -129,7 +129,7 @@ fn discriminator(here: &str, branches: &[Branch]) -> Option<String> {
         .map(|violation| violation.pointer.clone())
 }
 
-/// The violation at `pointer` that no branch allows the literal there.
+/// Returns the violation at `pointer` that says that no branch allows the literal there.
 fn literals(keyword: &'static str, pointer: &str, branches: &[Branch]) -> Option<Violation> {
     let mut all = branches
         .iter()

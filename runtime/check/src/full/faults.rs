@@ -55,7 +55,7 @@ fn plain(words: &dyn std::fmt::Display) -> String {
     words
 }
 
-/// The place of the keyword that refers to `uri`, and its spelling there.
+/// Returns the place of the keyword that refers to `uri`, and its spelling there.
 fn whose_target<'v>(root: &'v Value, uri: &str) -> Option<(String, &'v str)> {
     let mut todo = vec![(root, String::new())];
     while let Some((value, pointer)) = todo.pop() {

@@ -28,7 +28,7 @@ use super::{
     Full, branches,
 };
 
-/// All violations of `value`, which is invalid.
+/// Returns all violations of `value`, which is invalid.
 pub(super) fn violations(full: &Full, value: &Value) -> Violations {
     let mut all = Vec::new();
     let mut more = 0;
@@ -310,7 +310,7 @@ impl Located<'_> {
         }
     }
 
-    /// A violation of the schema `false`: no value, or no further item.
+    /// Returns a violation of the schema `false`: no value, or no further item.
     fn forbidden(&self) -> Violation {
         let prefix = self.array().map_or(0, |array| array.prefix.len());
         match self.at.rsplit_once('/') {
@@ -430,13 +430,13 @@ impl Located<'_> {
         cut(pointer)
     }
 
-    /// The last segment of the broken keyword's place.
+    /// Returns the last segment of the broken keyword's place.
     fn keyword(&self) -> &str {
         let place = self.error.schema_path().as_str();
         place.rsplit('/').next().unwrap_or_default()
     }
 
-    /// The schema that has the broken keyword, if the outline has it.
+    /// Returns the schema that has the broken keyword, if the outline has it.
     fn place(&self) -> Option<NodeId> {
         let place = self.error.schema_path().as_str();
         let (parent, _) = place.rsplit_once('/')?;
@@ -476,7 +476,7 @@ impl Located<'_> {
         Some(or_list(&words))
     }
 
-    /// The names known to the schema and to the subschemas that it applies to the same value.
+    /// Returns the names known to the schema and to the subschemas that it applies to the same value.
     fn known_names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         let Some(rules) = self.rules() else {

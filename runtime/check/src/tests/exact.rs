@@ -1,4 +1,4 @@
-//! Integers that are written as floats, and text that is nearly a URI.
+//! Integers that are written as floats, and text that is almost a URI.
 
 use super::{CompileOptions, Schema, compiled, json, verdict};
 use crate::Steps;
@@ -48,7 +48,7 @@ fn exact_integers() {
             "1e19",
             format!("(root): {INEXACT} number 1e+19"),
         ),
-        // In digits, but beyond what the parser holds as an integer: the bound is what is said.
+        // Written in digits, but beyond the parser's range of integers: the message reports the bound.
         (
             r#"{"type":"integer","maximum":18446744073709551615}"#,
             "18446744073709551616",
@@ -67,7 +67,7 @@ fn exact_integers() {
             "1e19",
             String::new(),
         ),
-        // Those cannot be distinguished, however they are written.
+        // These cannot be distinguished, however they are written.
         (
             r#"{"type":"integer","minimum":0,"maximum":3.4028236692093846e38}"#,
             "340282366920938463463374607431768211455",
@@ -101,7 +101,7 @@ fn exact_integers() {
             .accepts_str_within(value, &Steps::new(99))
             .is_some();
         assert!(expected.is_empty() || !streamed, "{schema} on {value}");
-        // As JSON Schema has it unless the option is set.
+        // As in JSON Schema, unless the option is set.
         if !expected.contains("at most") {
             assert_eq!(verdict(schema, value), "", "{schema} on {value}");
         }
@@ -184,7 +184,7 @@ fn uris_that_are_not_encoded() {
             "https://example.com/ü€",
             format!(r#"{words}, found string "https://example.com/ü€"; did you mean "https://example.com/%C3%BC%E2%82%AC"?"#),
         ),
-        // Encoding alone does not mend it.
+        // Encoding alone does not correct it.
         (
             absolute,
             "my file.txt",

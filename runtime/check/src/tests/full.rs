@@ -1,4 +1,4 @@
-//! The engine of the feature `json-schema`: it accepts schemas that the other refuses, and has the same wording.
+//! The engine of the feature `json-schema`: it accepts schemas that the compiled engine refuses, and has the same wording.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::{
     compiled, json as parse, words,
 };
 
-/// The schema with a definition that only the other engine takes; `None` if the schema has no place for one.
+/// Returns the schema with a definition that only the other engine accepts; `None` if the schema has no place for one.
 pub(super) fn otherwise_checked(schema: &str) -> Option<Schema> {
     let mut schema = parse(schema);
     let members = schema.as_object_mut()?;
@@ -142,7 +142,7 @@ fn formats_are_ours() {
         r#""2026-02-30""#,
         "(root): expected a date like `2026-07-28`, found string \"2026-02-30\"",
     );
-    // An annotation for both.
+    // An annotation for both engines.
     for format in ["regex", "json-pointer", "duration", "int32", "password"] {
         check(&schema(format), r#""(""#, "");
     }
@@ -184,7 +184,7 @@ fn nothing_is_fetched() {
             format!(r#"{{"unevaluatedProperties":{{"$ref":"{target}"}}}}"#),
             "/unevaluatedProperties/$ref",
         ),
-        // Where only the other engine resolves references.
+        // Cases in which only the other engine resolves references.
         (
             format!(
                 r#"{{"$defs":{{"x":{{"$id":"https://example.com/x"}}}},"items":{{"$ref":"{target}"}}}}"#

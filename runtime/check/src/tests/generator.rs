@@ -1,5 +1,5 @@
-//! Schemas and values to compare verdicts on. The values are drawn from the small world that the schemas talk about, so that
-//! about half of them pass.
+//! Generates schemas and values to compare verdicts on. The values come from the small set that the schemas mention, so that about half of
+//! them pass.
 //!
 //! The tests of the library `trueform` include this file too.
 
@@ -44,8 +44,7 @@ fn scalar() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Doubles that a parser without `float_roundtrip` reads as their neighbours, these neighbours, what lies beyond 2^53, and
-/// subnormal ones.
+/// Doubles that a parser without `float_roundtrip` reads as their neighbours, these neighbours, doubles beyond 2^53, and subnormal ones.
 const DOUBLES: [f64; 9] = [
     959.508_203_747_186_3,
     959.508_203_747_186_4,
@@ -69,7 +68,7 @@ fn text() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// Any value of that world.
+/// Returns any value of that set.
 pub(crate) fn value() -> impl Strategy<Value = Value> {
     scalar().prop_recursive(3, 12, 4, |inner| {
         prop_oneof![
@@ -79,7 +78,7 @@ pub(crate) fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// The object of these members; the last of a name wins.
+/// Returns the object of these members. If a name occurs twice, the last member is used.
 pub(crate) fn object<'a>(members: impl IntoIterator<Item = (&'a str, Value)>) -> Value {
     Value::Object(
         members
@@ -137,7 +136,7 @@ fn pattern() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// A keyword without subschemas.
+/// Returns a keyword without subschemas.
 fn leaf() -> impl Strategy<Value = (&'static str, Value)> {
     prop_oneof![
         4 => types().prop_map(|value| ("type", value)),
@@ -163,7 +162,7 @@ fn leaf() -> impl Strategy<Value = (&'static str, Value)> {
     ]
 }
 
-/// A keyword with subschemas.
+/// Returns a keyword with subschemas.
 fn branch(inner: &BoxedStrategy<Value>) -> impl Strategy<Value = (&'static str, Value)> + use<> {
     let one = |keyword: &'static str| inner.clone().prop_map(move |schema| (keyword, schema));
     let list = |keyword: &'static str| {
@@ -192,7 +191,7 @@ fn branch(inner: &BoxedStrategy<Value>) -> impl Strategy<Value = (&'static str, 
     ]
 }
 
-/// A schema with definitions, some of which it refers to.
+/// Returns a schema with definitions, some of which it refers to.
 pub(crate) fn schema() -> impl Strategy<Value = Value> {
     let simple = || {
         prop_oneof![
@@ -233,7 +232,7 @@ pub(crate) fn schema() -> impl Strategy<Value = Value> {
         })
 }
 
-/// The same schema in draft-07's words; keywords that draft-07 does not know stay and are to be ignored.
+/// Returns the same schema in the notation of draft-07. Keywords that draft-07 does not have stay, and must be ignored.
 pub(crate) fn in_draft_07(schema: &Value) -> Value {
     let mut out = rewritten_for_draft_07(schema);
     out["$schema"] = "http://json-schema.org/draft-07/schema#".into();
@@ -297,9 +296,9 @@ fn leaf_without_ref() -> impl Strategy<Value = (&'static str, Value)> {
     leaf().prop_filter("no references", |(keyword, _)| *keyword != "$ref")
 }
 
-/// Runs so many cases, the same ones each time.
+/// Returns a runner of this number of cases, which are the same each time.
 pub(crate) fn runner(cases: u32) -> TestRunner {
-    // Fixed seed: a red run stays red. `PROPTEST_CASES` widens it.
+    // The seed is fixed, so that a failing run fails again. `PROPTEST_CASES` increases the number.
     let cases = std::env::var("PROPTEST_CASES")
         .ok()
         .and_then(|cases| cases.parse().ok())

@@ -1,17 +1,17 @@
-//! The limit of steps, wherever the work is done.
+//! The limit on steps applies wherever the work is done.
 
 use serde_json::{Value, json};
 
 use super::{super::Steps, CompileOptions, Schema, compiled};
 
-/// Schemas of the member `x` of an object that streams, with a value that costs at least so many steps, and whether it passes.
+/// Returns schemas of the member `x` of an object that streams, with a value that costs at least `count` steps, and whether it passes.
 fn costly(count: usize) -> Vec<(Value, Value, bool)> {
     let integers: Vec<usize> = (0..count).collect();
     let members: serde_json::Map<String, Value> =
         (0..count).map(|i| (format!("m{i}"), json!(i))).collect();
     let all_integers = json!({"type": "array", "items": {"type": "integer"}});
     vec![
-        // Each of these would turn a check that was broken off into a pass.
+        // Each of these would turn a check that was stopped into a pass.
         (json!({"not": all_integers}), json!(integers), false),
         (
             json!({"contains": {"type": "integer"}, "minContains": 0, "maxContains": 3}),
@@ -36,7 +36,7 @@ fn costly(count: usize) -> Vec<(Value, Value, bool)> {
         ),
         (all_integers.clone(), json!(integers), true),
         (json!({"not": {"not": all_integers}}), json!(integers), true),
-        // Each item is a tree of its own, and all of them have one count.
+        // Each item is a tree of its own, and all of them share one count.
         (
             json!({"items": {"not": {"type": "string"}}}),
             json!(integers),
@@ -142,7 +142,7 @@ fn one_count_for_several_checks() {
     assert!(streamed.is_some_and(|passed| !passed.has_integral_floats()));
 }
 
-/// Branches within branches multiply the work that finds the one that was meant.
+/// Branches within branches multiply the work of finding the intended branch.
 #[test]
 fn integral_floats_are_sought_within_the_limit() {
     let schema = compiled(
@@ -168,7 +168,7 @@ fn integral_floats_are_sought_within_the_limit() {
     assert_eq!(floats.to_string(), "[1,2,3.0,4.0]");
 }
 
-/// The words cost more than the verdict where several branches are looked at for them.
+/// Finding the violations costs more than the verdict if several branches are examined.
 #[test]
 fn no_words_within_the_limit() {
     let list = json!({"type": "array", "items": {"type": "integer"}});
@@ -178,7 +178,7 @@ fn no_words_within_the_limit() {
         .unwrap_or_else(|errors| panic!("{errors:?}"));
     let mut items: Vec<Value> = vec![json!(1); 100];
     items.push(json!("x"));
-    // The verdict takes two branches of an array and its items.
+    // The verdict checks two branches of an array and its items.
     let steps = Steps::new(1 + 2 * (1 + 101) + 20);
     let violations = schema
         .check_within(&json!(items), &steps)

@@ -1,4 +1,4 @@
-//! Agreement with the `jsonschema` crate: schemas and values from one generator, the same verdict from both.
+//! Agreement with the `jsonschema` crate: both give the same verdict on schemas and values from one generator.
 
 use std::cell::Cell;
 
@@ -20,8 +20,8 @@ fn oracle(schema: &Value, formats: bool) -> jsonschema::Validator {
         .unwrap_or_else(|error| panic!("oracle refuses {schema}: {error}"))
 }
 
-/// The oracle divides integers above 2^53 by fractions as floats: it denies that 2^64 - 1 is a multiple of 1.5. So it does with
-/// what is written with an exponent.
+/// Returns whether the oracle is wrong. It divides integers above 2^53 by fractions as floats: it denies that 2^64 - 1 is a multiple of
+/// 1.5. It treats numbers that are written with an exponent in the same way.
 fn beyond_the_oracle(schema: &Value, value: &str) -> bool {
     let schema = schema.to_string();
     let fraction = ["0.1", "0.5", "1.5"]
@@ -79,7 +79,7 @@ fn verdicts_agree() {
     );
 }
 
-/// The same on text, for the verdicts that hang on the last digit: bounds, `const`, `enum`, `uniqueItems`.
+/// The same on text, for verdicts that depend on the last digit: bounds, `const`, `enum`, `uniqueItems`.
 #[test]
 fn verdicts_on_doubles_are_exact() {
     let next = |double: f64| f64::from_bits(double.to_bits() + 1);
@@ -336,7 +336,7 @@ fn formats_agree() {
 
 /// Texts composed of parts of URIs, with occasional mistakes.
 fn uri() -> impl Strategy<Value = String> {
-    // Parts between spaces; the first ones are drawn more often.
+    // Parts between spaces. The first ones are used more often.
     let part = |usual: &'static str, rare: &'static str| {
         let drawn = |parts: &'static str| select(parts.split(' ').collect::<Vec<_>>());
         prop_oneof![9 => drawn(usual), 1 => drawn(rare)]

@@ -73,7 +73,7 @@ fn faults_are_named() {
     }
 }
 
-/// Schemas that only the feature `json-schema` covers, and what is said of them without it.
+/// Schemas that only the feature `json-schema` supports, and the messages without it.
 const CURED: &[(&str, &str)] = &[
     (
         r#"{"$defs":{"x":{"unevaluatedProperties":false}}}"#,
@@ -139,7 +139,7 @@ fn the_feature_is_the_cure_where_it_is_named() {
     }
 }
 
-/// What both engines refuse does not name the feature of one of them, with it or without.
+/// If both engines refuse a schema, the message does not name the feature, with it or without.
 #[test]
 fn what_the_feature_does_not_cure_does_not_name_it() {
     for (schema, expected) in [
@@ -326,7 +326,7 @@ fn long_chains_and_deep_values_do_not_exhaust_the_stack() {
     .expect("a chain");
     assert!(chain.accepts(&json!(1)));
 
-    // As many conjunctions in a row: too deep to check, and said so.
+    // As many conjunctions in a row: too deep to check, and reported as such.
     for i in 0..5000 {
         defs.insert(
             format!("a{i}"),

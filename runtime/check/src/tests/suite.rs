@@ -1,7 +1,7 @@
 //! The required cases of the JSON-Schema-Test-Suite.
 //!
-//! The suite is not in this repository. The source package of the Python library `jsonschema` has it; `.ci/suite.sh FOLDER` puts it
-//! into a folder, which `JSON_SCHEMA_TEST_SUITE` names.
+//! The suite is not in this repository. The source package of the Python library `jsonschema` contains it; `.ci/suite.sh FOLDER` puts it
+//! into a folder. `JSON_SCHEMA_TEST_SUITE` names the folder.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -47,7 +47,7 @@ fn run(draft: &str, dialect: Option<&str>, refused: &Expect) {
             if let (Some(members), Some(dialect)) = (schema.as_object_mut(), dialect) {
                 members.entry("$schema").or_insert_with(|| dialect.into());
             }
-            // The suite has formats as annotations.
+            // In the suite, formats are annotations.
             let options = CompileOptions::default().formats(Formats::Annotate);
             let compiled = match Schema::compile(&schema, options) {
                 Ok(compiled) => compiled,

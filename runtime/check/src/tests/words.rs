@@ -46,7 +46,7 @@ fn types_and_literals() {
         r#""gren""#,
         r#"(root): expected one of "red", "green", found string "gren"; did you mean "green"?"#,
     );
-    // One mistake, one line, though `type` and `enum` are both broken.
+    // One mistake gives one line, although `type` and `enum` are both violated.
     check(
         r#"{"type":"string","enum":["a","b"]}"#,
         "1",
@@ -283,7 +283,7 @@ fn combinations() {
         "{}",
         "/c: expected a value, found nothing",
     );
-    // The branch of the right type is explained, not its siblings.
+    // The branch of the right type is explained, but not the other branches.
     check(
         r#"{"anyOf":[{"type":"object","properties":{"a":{"type":"integer"}}},{"type":"null"}]}"#,
         r#"{"a":"x"}"#,
@@ -316,7 +316,7 @@ fn tagged_unions() {
         r#"{"radius":1}"#,
         r#"/kind: expected one of "circle", "square", found nothing"#,
     );
-    // Externally tagged: fewest violations.
+    // Externally tagged: the branch with the fewest violations.
     let external = r#"{"oneOf":[
         {"type":"object","properties":{"Move":{"type":"object","properties":{"x":{"type":"integer"}},"required":["x"]}},"required":["Move"],"additionalProperties":false},
         {"type":"object","properties":{"Say":{"type":"string"}},"required":["Say"],"additionalProperties":false},
@@ -355,7 +355,7 @@ fn draft_07_idioms() {
         r#"{"a":1,"c":1}"#,
         "/b: expected a value, since `a` is present, found nothing\n/d: expected a value, found nothing",
     );
-    // Beside a reference, draft-07 ignores everything; 2020-12 does not.
+    // Draft-07 ignores all keywords beside a reference; 2020-12 does not.
     let both = |schema: &str| {
         format!(
             r##"{{{schema}"definitions":{{"a":{{}}}},"properties":{{"x":{{"$ref":"#/definitions/a","type":"null"}}}}}}"##
@@ -463,7 +463,7 @@ fn text_that_is_not_json() {
         violations.iter().next().map(|violation| violation.keyword),
         Some("json")
     );
-    // A number that no rule looks at need not be held.
+    // A number that no rule checks need not be representable.
     let text = r#"{"a":[1,-1e400]}"#;
     assert!(compiled("true").check_str(text).is_ok());
     let numbers = r#"{"properties":{"a":{"items":{"type":"number"}}}}"#;

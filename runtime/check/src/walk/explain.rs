@@ -1,7 +1,7 @@
 //! The report if no branch of `anyOf` or `oneOf` matches: the violations of the most likely branch.
 //!
-//! Branches of another type or with another discriminator are excluded; of the others the one with the fewest, then the
-//! deepest violations is reported. If several tie, the alternatives are listed.
+//! Branches of another type or with another discriminator are excluded. Of the others, the branch with the fewest, then the deepest
+//! violations is reported. If several are equal, the alternatives are listed.
 
 use std::cmp::Reverse;
 
@@ -27,7 +27,7 @@ const MOST: usize = 24;
 /// the number of branches.
 const MOST_NESTED: usize = 2;
 
-/// How far `$ref` and `allOf` are followed for types and discriminators.
+/// Maximum depth to which `$ref` and `allOf` are followed for types and discriminators.
 const DEEPEST: usize = 4;
 
 impl<'s> Walk<'s> {
@@ -143,7 +143,7 @@ impl<'s> Walk<'s> {
         out.push(summary)
     }
 
-    /// The only values that the node accepts, if its own keywords list them.
+    /// Returns the only values that the node accepts, if its own keywords list them.
     fn literals(&self, id: NodeId, depth: usize) -> Option<Vec<&'s Value>> {
         let rules = self.nodes.rules(id)?;
         if let Some(constant) = &rules.constant {
@@ -158,7 +158,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// A superset of the types the node accepts.
+    /// Returns a superset of the types that the node accepts.
     pub(crate) fn types(&self, id: NodeId) -> TypeSet {
         self.types_at(id, DEEPEST)
     }
@@ -195,7 +195,7 @@ impl<'s> Walk<'s> {
         }
     }
 
-    /// A property that every candidate fixes to a literal, with all those literals.
+    /// Returns a property that every candidate fixes to a literal, with all those literals.
     fn discriminator(&self, candidates: &[NodeId]) -> Option<(&'s str, Vec<&'s Value>)> {
         let (&first, others) = candidates.split_first()?;
         if others.is_empty() {
@@ -234,7 +234,7 @@ impl<'s> Walk<'s> {
         names
     }
 
-    /// The literals that the node demands of its property `name`.
+    /// Returns the literals that the node requires of its property `name`.
     fn tag(&self, id: NodeId, name: &str, depth: usize) -> Option<Vec<&'s Value>> {
         let rules = self.nodes.rules(id)?;
         let member = rules

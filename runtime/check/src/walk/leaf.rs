@@ -18,7 +18,7 @@ use super::{
     Out, violation,
 };
 
-/// Description of the allowed types. If `string` is the only type, a format or pattern is more specific.
+/// Describes the allowed types. If `string` is the only type, a format or pattern is more specific.
 pub(super) fn type_words(rules: &Rules) -> String {
     match (&rules.string, rules.types) {
         (Some(string), TypeSet::STRING) => string
@@ -80,18 +80,18 @@ pub(super) fn numbers(
     ok
 }
 
-/// What is expected in place of an integral float that may stand for several integers.
+/// The expectation in place of an integral float that may represent several integers.
 const EXACTLY: &str =
     "an integer written in digits alone, because floats from ±2^53 on are not exact";
 
-/// Whether `float` has no fraction and is too large to say which integer is meant, where that matters.
+/// Returns whether `float` has no fraction and is so large that it may represent several integers, if that matters.
 pub(crate) fn is_inexact(rules: &NumberRules, float: Option<f64>) -> bool {
     rules.exact && float.is_some_and(|float| EXACT <= float.abs() && float.fract() == 0.0)
 }
 
 type Broken = Option<(&'static str, &'static str, Num)>;
 
-/// The bounds that `number` breaks: keyword, words, bound.
+/// Returns the bounds that `number` violates: keyword, words, bound.
 pub(crate) fn broken_bounds(rules: &NumberRules, number: Num) -> [Broken; 5] {
     let broken = |bound: Option<Num>, keyword, words, breaks: fn(Num, Num) -> bool| {
         bound
@@ -143,7 +143,7 @@ pub(super) fn strings(
     ok
 }
 
-/// The violation of text that does not have `format`.
+/// Returns the violation of text that does not have `format`.
 pub(crate) fn format_violation(
     format: Format,
     text: &str,
@@ -162,7 +162,7 @@ pub(crate) fn format_violation(
 
 type BrokenString = Option<(&'static str, Cow<'static, str>)>;
 
-/// The string rules that `text` breaks: keyword and words. Allocates only for broken ones.
+/// Returns the string rules that `text` violates: keyword and words. Allocates only for violated rules.
 pub(crate) fn broken_strings(rules: &StringRules, text: &str) -> [BrokenString; 4] {
     // Characters are counted only up to the bounds.
     let short = 0 < rules.min
