@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-/// From where a view may load what. Without an entry, hosts let a view reach nothing beside itself.
+/// The origins from which a view may load content. Without an entry, hosts let a view access nothing except itself.
 ///
-/// An entry is an origin: `https://api.example.com`, with a port if need be, and with `*.` before the host for all its subdomains.
+/// An entry is an origin: `https://api.example.com`, with a port if necessary, and with `*.` before the host for all its subdomains.
 /// [`Server::build`](trueform::Server::build) refuses anything else, because hosts write entries into a header.
 ///
 /// ```
@@ -30,7 +30,7 @@ pub struct Csp {
 }
 
 impl Csp {
-    /// Nothing beside the view itself.
+    /// Permits nothing except the view itself.
     pub fn new() -> Self {
         Self::default()
     }
@@ -83,7 +83,7 @@ impl Csp {
         self
     }
 
-    /// The entries that are not origins, with the reason.
+    /// Returns the entries that are not origins, with the reason.
     pub(crate) fn problems(&self) -> impl Iterator<Item = String> {
         let lists = [
             (
@@ -107,7 +107,7 @@ impl Csp {
     }
 }
 
-/// Whether `text` is an origin of one of `schemes`: without a path, and without any character that means something in a header.
+/// Returns whether `text` is an origin of one of `schemes`: without a path, and without any character that has a meaning in a header.
 fn is_origin(text: &str, schemes: &[&str]) -> bool {
     let Some((scheme, authority)) = text.split_once("://") else {
         return false;
@@ -160,7 +160,7 @@ mod tests {
             ("https://example.com:+1", false),
             ("https://example..com", false),
             ("https://-example.com", false),
-            // What would end the directive in the header, or the header.
+            // Entries that would end the directive in the header, or the header.
             ("https://example.com; script-src *", false),
             ("https://example.com *", false),
             ("https://example.com\r\nx: y", false),

@@ -33,18 +33,18 @@
 //!
 //! # What clients get
 //!
-//! * A view is a resource of the scheme `ui` and the media type [`MIME_TYPE`]. What it needs of the host, its content security
-//!   policy, permissions and appearance, is in `_meta.ui` of the resource and of the content that is read.
-//! * A tool has the URI of its view in `_meta.ui.resourceUri`, and who may call it in `_meta.ui.visibility`.
+//! * A view is a resource of the scheme `ui` and the media type [`MIME_TYPE`]. Its requirements on the host (content security policy,
+//!   permissions and appearance) are in `_meta.ui` of the resource and of the content that is read.
+//! * A tool has the URI of its view in `_meta.ui.resourceUri`, and who may call the tool in `_meta.ui.visibility`.
 //! * The server declares the extension at 2025-11-25 and 2026-07-28, the revisions at which a server can declare one. Views and the
-//!   metadata of tools are there at all revisions that have such metadata.
+//!   metadata of tools exist at all revisions that have such metadata.
 //!
-//! A list is the same for all clients: the specification does not let it depend on what a client declares. To a host without the
-//! extension the metadata means nothing, a tool with a view is a tool as any other, and a tool for views alone shows up as a tool too. So
-//! each tool returns text that is of use by itself. [`is_supported`] tells a tool whether its client shows views.
+//! A list is the same for all clients: the specification does not let it depend on what a client declares. A host without the extension
+//! ignores the metadata. It treats a tool with a view as any other tool, and shows a tool for views alone as a tool too. So each tool must
+//! return text that is useful without the view. [`is_supported`] tells a tool whether its client shows views.
 //!
-//! What is wrong keeps the server from starting: a URI that is not of the scheme `ui`, a tool whose view does not exist, an origin
-//! that is not one, a document that is not HTML.
+//! The server does not start if something is invalid: a URI whose scheme is not `ui`, a tool whose view does not exist, an entry that is
+//! not an origin, a document that is not HTML.
 
 mod csp;
 mod view;
@@ -90,7 +90,7 @@ enum Caller {
     App,
 }
 
-/// What `_meta.ui` of a tool says.
+/// The contents of `_meta.ui` of a tool.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ToolMeta<'a> {
@@ -99,7 +99,7 @@ struct ToolMeta<'a> {
 }
 
 impl Apps {
-    /// No views and no tools.
+    /// Creates a set without views and tools.
     pub fn new() -> Self {
         Self::default()
     }
@@ -142,7 +142,7 @@ impl Apps {
         )
     }
 
-    /// Adds tools that only the view `uri` calls: a button that refreshes, a form that is sent. Hosts do not show them to the model.
+    /// Adds tools that only the view `uri` calls, such as for a button that refreshes or a form. Hosts do not show them to the model.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -163,7 +163,7 @@ impl Apps {
         self.with_tools(uri.into(), tools.into_tools(), &[Caller::App])
     }
 
-    /// Adds tools whose results the view `uri` shows, and which the view cannot call.
+    /// Adds tools whose results the view `uri` shows, but which the view cannot call.
     ///
     /// ```
     /// use trueform::prelude::*;
@@ -223,12 +223,12 @@ impl Plugin for Apps {
     }
 }
 
-/// `value` as JSON.
+/// Returns `value` as JSON.
 fn json(value: &impl Serialize) -> Json {
     Json::from_value(value).expect("metadata has string keys and finite numbers")
 }
 
-/// Whether the client of the request shows views: it declared the extension and the media type [`MIME_TYPE`].
+/// Returns whether the client of the request shows views: it declared the extension and the media type [`MIME_TYPE`].
 ///
 /// ```
 /// use trueform::prelude::*;
@@ -247,7 +247,7 @@ pub fn is_supported(context: &Context) -> bool {
     supports(context.client_capabilities())
 }
 
-/// What a client says of the extension.
+/// The client's settings of the extension.
 #[derive(Default, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ClientSettings {
@@ -255,7 +255,7 @@ struct ClientSettings {
     mime_types: Vec<String>,
 }
 
-/// Whether `capabilities` declare the extension with the media type of views. Settings that are not what the extension defines
+/// Returns whether `capabilities` declare the extension with the media type of views. Settings in another form than the extension defines
 /// declare nothing.
 fn supports(capabilities: &ClientCapabilities) -> bool {
     let extensions = capabilities.extensions.as_ref();
@@ -268,7 +268,7 @@ fn supports(capabilities: &ClientCapabilities) -> bool {
         .any(|mime_type| mime_type == MIME_TYPE)
 }
 
-/// `capabilities` with the declaration that a client shows views.
+/// Returns `capabilities` with the declaration that a client shows views.
 ///
 /// ```
 /// use trueform::client::ClientOptions;

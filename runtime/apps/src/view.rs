@@ -10,7 +10,7 @@ use trueform_schema::Meta;
 
 use crate::{Csp, META, MIME_TYPE, json};
 
-/// A view: an HTML document, and what it needs of the host.
+/// A view: an HTML document, and the permissions and settings that it needs from the host.
 ///
 /// ```
 /// use trueform_apps::{Csp, Permission, View};
@@ -45,7 +45,7 @@ enum Html {
     Generated(Generate),
 }
 
-/// What `_meta.ui` of a view says.
+/// The contents of `_meta.ui` of a view.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ViewMeta {
@@ -59,7 +59,7 @@ struct ViewMeta {
     prefers_border: Option<bool>,
 }
 
-/// Something that a view asks the browser for. The host may refuse it.
+/// A browser permission that a view asks for. The host may refuse it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[non_exhaustive]
@@ -68,13 +68,13 @@ pub enum Permission {
     Camera,
     /// The microphone.
     Microphone,
-    /// Where the user is.
+    /// The user's location.
     Geolocation,
-    /// To write to the clipboard.
+    /// Writing to the clipboard.
     ClipboardWrite,
 }
 
-/// Each permission is a member, whose value is an empty object.
+/// Serialises each permission as a member whose value is an empty object.
 fn as_members<S: Serializer>(permissions: &[Permission], serializer: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     struct Nothing {}
@@ -86,7 +86,7 @@ fn as_members<S: Serializer>(permissions: &[Permission], serializer: S) -> Resul
 }
 
 impl View {
-    /// The view `uri`, such as `ui://weather/dashboard`, called `name`.
+    /// Creates the view `uri`, such as `ui://weather/dashboard`, called `name`.
     #[track_caller]
     pub fn new(uri: impl Into<String>, name: impl Into<String>) -> Self {
         Self {
@@ -101,7 +101,7 @@ impl View {
         }
     }
 
-    /// Sets the document. It begins with `<!DOCTYPE html>`. A second call replaces the first, as for the other settings here.
+    /// Sets the document. It must begin with `<!DOCTYPE html>`. A second call replaces the first, as for the other settings here.
     ///
     /// ```
     /// use trueform_apps::View;
@@ -113,7 +113,7 @@ impl View {
         self
     }
 
-    /// Sets the code that writes the document for each read.
+    /// Sets the function that generates the document for each read.
     ///
     /// ```
     /// use trueform_apps::View;
@@ -131,7 +131,7 @@ impl View {
         self
     }
 
-    /// Sets the name that people are shown.
+    /// Sets the name that is displayed to people.
     ///
     /// ```
     /// use trueform_apps::View;
@@ -143,7 +143,7 @@ impl View {
         self
     }
 
-    /// Sets what the view shows.
+    /// Sets the description of what the view shows.
     ///
     /// ```
     /// use trueform_apps::View;
@@ -155,7 +155,7 @@ impl View {
         self
     }
 
-    /// Sets from where the view may load what. Default: from nowhere.
+    /// Sets the origins from which the view may load content. Default: none.
     ///
     /// ```
     /// use trueform_apps::{Csp, View};
@@ -168,7 +168,7 @@ impl View {
         self
     }
 
-    /// Adds something that the view asks the browser for. It has to work without it too.
+    /// Adds a browser permission that the view asks for. The view must also work without it.
     ///
     /// ```
     /// use trueform_apps::{Permission, View};
@@ -182,8 +182,7 @@ impl View {
         self
     }
 
-    /// Sets the domain that the host serves the view from, for services that allow origins by name. Each host has a form of its own
-    /// for it.
+    /// Sets the domain from which the host serves the view, for services that allow origins by name. Each host has its own form of it.
     ///
     /// ```
     /// use trueform_apps::View;
@@ -226,7 +225,7 @@ impl View {
         &self.uri
     }
 
-    /// What is wrong with it.
+    /// Returns what is wrong with the view.
     fn problems(&self) -> Vec<String> {
         let mut problems: Vec<String> = self.meta.csp.iter().flat_map(Csp::problems).collect();
         if self.uri.strip_prefix("ui://").is_none_or(str::is_empty) {
@@ -242,7 +241,7 @@ impl View {
         problems
     }
 
-    /// `server` with the view as a resource.
+    /// Returns `server` with the view as a resource.
     pub(crate) fn add_to(self, mut server: Server) -> Server {
         let problems = self.problems();
         if !problems.is_empty() {
@@ -282,7 +281,7 @@ impl View {
     }
 }
 
-/// Whether `document` is HTML5 by its beginning: the declaration of its type, after space and comments.
+/// Returns whether `document` begins like HTML5: with the document type declaration, after space and comments.
 fn is_html(document: &str) -> bool {
     const DOCTYPE: &str = "<!doctype html";
     let mut rest = document.trim_start_matches('\u{feff}').trim_start();

@@ -1,4 +1,4 @@
-//! All skills of a server: those of its folders, and those that it makes.
+//! All skills of a server: those of its folders, and those that the program makes.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use crate::{
     uri,
 };
 
-/// The skills of a server. What it finds in folders is what is there at the time of the call, so calls may block.
+/// The skills of a server. Folders are read at the time of the call, so calls may block.
 #[derive(Debug)]
 pub(crate) struct Catalog {
     pub(crate) base: String,
@@ -21,7 +21,7 @@ pub(crate) struct Catalog {
     pub(crate) folders: Vec<SkillFolder>,
 }
 
-/// Where a skill comes from.
+/// The origin of a skill.
 #[derive(Clone, Copy)]
 enum Source<'a> {
     Made(&'a Checked),
@@ -31,17 +31,17 @@ enum Source<'a> {
 /// Skills, and the path where the next page begins.
 pub(crate) type SkillPage = (Vec<bindings::Skill>, Option<String>);
 
-/// Something is wrong with a folder; the log has it.
+/// Something is wrong with a folder; the log has the details.
 #[derive(Debug)]
 pub(crate) struct Unreadable;
 
-/// Logs why something of a folder is not served.
+/// Logs why a part of a folder is not served.
 fn log(problem: &str) {
     tracing::warn!(problem, "a skill is not served");
 }
 
 impl Catalog {
-    /// The skills by their paths. Where there are two at one path, that which was registered first.
+    /// Returns the skills by their paths. If two have the same path, the one that was registered first is used.
     fn sources(&self) -> Result<BTreeMap<String, Source<'_>>, Unreadable> {
         let mut sources: BTreeMap<String, Source<'_>> = BTreeMap::new();
         for made in &self.made {
@@ -62,7 +62,7 @@ impl Catalog {
         Ok(sources)
     }
 
-    /// Everything that is wrong now, and the skills that are served: what is checked before the server starts.
+    /// Returns all current problems, and the skills that are served. This check runs before the server starts.
     pub(crate) fn check(&self) -> (Vec<Found>, Vec<String>) {
         let mut problems = Vec::new();
         let mut found: BTreeMap<String, Found> = BTreeMap::new();
@@ -90,7 +90,7 @@ impl Catalog {
                 match folder.skill(&path) {
                     Ok(Some(skill)) => add(skill, &mut problems),
                     Ok(None) => {}
-                    // A folder in a skill that cannot be looked at was found before.
+                    // This is a folder in a skill that cannot be read, and was already reported.
                     Err(problem) if problems.contains(&problem) => {}
                     Err(problem) => problems.push(problem),
                 }
@@ -99,8 +99,8 @@ impl Catalog {
         (found.into_values().collect(), problems)
     }
 
-    /// The first `most` skills from the one at the path `from` on, and the path where the next page begins. `None` if `from` is not
-    /// the path of a skill.
+    /// Returns the first `most` skills, starting at the path `from`, and the path where the next page begins. `None` if `from` is not the
+    /// path of a skill.
     pub(crate) fn page(
         &self,
         from: Option<&str>,
@@ -120,7 +120,7 @@ impl Catalog {
         Ok(Some((entries, sources.next().map(|(path, _)| path))))
     }
 
-    /// The skill whose `SKILL.md` has `uri`. `None` if none is served there.
+    /// Returns the skill whose `SKILL.md` has `uri`. `None` if no skill is served there.
     pub(crate) fn get(&self, uri: &str) -> Option<bindings::Skill> {
         let file = uri::path_of(&self.base, uri)?;
         let path = file.strip_suffix(SKILL_FILE)?.strip_suffix('/')?;
@@ -135,12 +135,12 @@ impl Catalog {
         found.map(|found| found.entry(&self.base))
     }
 
-    /// The file at `path` of a skill that the server makes. `None` if no such skill has it.
+    /// Returns the file at `path` of a skill that the program makes. `None` if no such skill has it.
     pub(crate) fn read_made(&self, path: &str, context: &Context) -> Option<Reading> {
         self.made.iter().find_map(|made| made.read(path, context))
     }
 
-    /// The file at `path` of a skill in a folder.
+    /// Returns the file at `path` of a skill in a folder.
     ///
     /// # Errors
     /// The file does not exist, or it cannot be read.
@@ -158,7 +158,7 @@ impl Catalog {
         Err(missing)
     }
 
-    /// The direct children of the folder with `uri`, in the order of their URIs. `None` if there is no such folder.
+    /// Returns the direct children of the folder with `uri`, in the order of their URIs. `None` if there is no such folder.
     pub(crate) fn children(&self, uri: &str) -> Result<Option<Vec<Resource>>, Unreadable> {
         let Some(path) = uri::path_of(&self.base, uri).filter(|path| !path.is_empty()) else {
             return Ok(None);
@@ -189,7 +189,7 @@ impl Catalog {
     }
 }
 
-/// The skill at `path`. `None` if it is not served, which the log explains.
+/// Returns the skill at `path`. `None` if it is not served; the log has the reason.
 fn entry(path: &str, source: Source<'_>) -> Option<Found> {
     match source {
         Source::Made(made) => Some(made.found()),

@@ -13,7 +13,7 @@ pub(crate) struct Digest {
 }
 
 impl Digest {
-    /// That of `bytes`.
+    /// Computes the digest of `bytes`.
     pub(crate) fn of(bytes: &[u8]) -> Self {
         let mut text = String::from("sha256:");
         for byte in Sha256::digest(bytes) {

@@ -1,4 +1,4 @@
-//! The skills of a folder, as they are when somebody looks.
+//! The skills of a folder, as they are at the time of the call.
 
 use std::{
     collections::HashMap,
@@ -21,31 +21,32 @@ use crate::{
     skill::unlike,
 };
 
-/// How long a file must have stayed unchanged before its digest is kept: the clocks of file systems are coarse, and a change right
-/// after another one may leave no trace in them.
+/// How long a file must have been unchanged before its digest is kept. The clocks of file systems are coarse, and a change soon after
+/// another one may leave no trace in them.
 const SETTLED: Duration = Duration::from_secs(2);
 
 /// A folder with skills.
 #[derive(Debug)]
 pub(crate) struct SkillFolder {
     files: FolderFiles,
-    /// Of files that did not change since, by their paths.
+    /// The digests of files that have not changed since, by their paths.
     digests: Mutex<HashMap<String, (Stamp, Digest)>>,
 }
 
-/// What changes when a file does.
+/// The metadata of a file that changes when the file does.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Stamp {
     size: u64,
     modified: Option<SystemTime>,
-    /// On Unix: file number, and when anything of it changed.
+    /// On Unix: the file number, and the time of the last change of anything in the file.
     identity: (u64, i64, i64),
 }
 
-/// Why a skill is not served: a sentence with the file, and where possible the line.
+/// Why a skill is not served: a sentence with the file, and if possible the line.
 pub(crate) type Unserved = String;
 
-/// Most folders that are left out and reported in one look at a folder with skills. More of them are left out in silence.
+/// Maximum number of folders that are reported as left out in one reading of a folder with skills. Further ones are left out without a
+/// report.
 const MAX_REPORTED: usize = 20;
 
 /// The folders of skills, in the order of their paths.
@@ -72,10 +73,10 @@ impl SkillFolder {
         }
     }
 
-    /// The folders of skills: those that have a `SKILL.md`.
+    /// Returns the folders of skills: those that have a `SKILL.md`.
     ///
     /// # Errors
-    /// The folder as a whole cannot be looked at, or has more than [`MAX_ENTRIES`].
+    /// The folder as a whole cannot be read, or has more than [`MAX_ENTRIES`].
     pub(crate) fn skills(&self) -> Result<SkillPaths, Unserved> {
         let mut walked = SkillPaths::default();
         self.walk("", 0, &mut { MAX_ENTRIES }, &mut walked)?;
@@ -83,7 +84,7 @@ impl SkillFolder {
         Ok(walked)
     }
 
-    /// What is wrong with the folder as a whole.
+    /// Returns what is wrong with the folder as a whole.
     pub(crate) fn problem(&self) -> Option<Unserved> {
         self.files.entry(SKILL_FILE).is_ok().then(|| {
             format!(
@@ -93,11 +94,11 @@ impl SkillFolder {
         })
     }
 
-    /// Looks at `folder` and all below it. A folder that cannot be looked at, or is too deep, is left out: it may not take the skills
-    /// beside it away.
+    /// Reads `folder` and everything below it. A folder that cannot be read, or is too deep, is left out, so that the skills beside it are
+    /// still served.
     ///
     /// # Errors
-    /// The folder at depth 0 cannot be looked at, or all of them have more than `left` entries.
+    /// The folder at depth 0 cannot be read, or all folders together have more than `left` entries.
     fn walk(
         &self,
         folder: &str,
@@ -107,7 +108,7 @@ impl SkillFolder {
     ) -> Result<(), Unserved> {
         let entries = match self.files.entries(folder) {
             Ok(entries) => entries,
-            // It vanished meanwhile. The folder as a whole may not.
+            // The folder was removed meanwhile. That is an error only for the folder as a whole.
             Err(error) if is_absent(&error) && !folder.is_empty() => return Ok(()),
             Err(error) => {
                 let problem = format!("`{}`: {error}", self.shown(folder));
@@ -136,10 +137,10 @@ impl SkillFolder {
         Ok(())
     }
 
-    /// The skill in the folder `path`. `None` if it is not the folder of one.
+    /// Returns the skill in the folder `path`. `None` if it is not the folder of a skill.
     ///
     /// # Errors
-    /// Something is wrong with it.
+    /// Something is wrong with the skill.
     pub(crate) fn skill(&self, path: &str) -> Result<Option<Found>, Unserved> {
         let Some(front_matter) = self.front_matter(path)? else {
             return Ok(None);
@@ -157,7 +158,7 @@ impl SkillFolder {
         for entry in entries {
             match self.digest(&entry) {
                 Ok(digest) => files.push((entry.path().to_owned(), digest)),
-                // It vanished meanwhile.
+                // The file was removed meanwhile.
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(format!("`{}`: {error}", self.shown(entry.path()))),
             }
@@ -169,10 +170,10 @@ impl SkillFolder {
         }))
     }
 
-    /// The front matter of the skill in the folder `path`. `None` if there is no `SKILL.md`.
+    /// Returns the front matter of the skill in the folder `path`. `None` if there is no `SKILL.md`.
     ///
     /// # Errors
-    /// It is not what the Agent Skills specification says, or cannot be read.
+    /// It does not conform to the Agent Skills specification, or cannot be read.
     fn front_matter(&self, path: &str) -> Result<Option<FrontMatter>, Unserved> {
         let file = format!("{path}/{SKILL_FILE}");
         let bytes = match self.files.read(&file) {
@@ -215,7 +216,7 @@ impl SkillFolder {
         Ok(())
     }
 
-    /// The digest of the file `entry` as it is now.
+    /// Computes the digest of the file `entry` as it is now.
     fn digest(&self, entry: &FolderEntry) -> io::Result<Digest> {
         let stamp = Stamp::of(entry.metadata());
         let known = self.digests.lock().unwrap_or_else(PoisonError::into_inner);
@@ -236,7 +237,7 @@ impl SkillFolder {
         Ok(digest)
     }
 
-    /// The file at `path`, if it is in a skill.
+    /// Returns the file at `path`, if it is in a skill.
     ///
     /// # Errors
     /// The file does not exist, or it cannot be read.
@@ -257,7 +258,7 @@ impl SkillFolder {
         }
     }
 
-    /// Whether the folder `path`, or one that it is in, is that of a skill.
+    /// Returns whether the folder `path`, or one that contains it, is the folder of a skill.
     fn is_in_skill(&self, path: &str) -> bool {
         let ends = path
             .match_indices('/')
@@ -271,10 +272,11 @@ impl SkillFolder {
         above.any(|folder| self.files.entry(&format!("{folder}/{SKILL_FILE}")).is_ok())
     }
 
-    /// The direct children of the folder `path`, if it is in a skill or has some below. `None` if it does not, or is not a folder.
+    /// Returns the direct children of the folder `path`, if it is in a skill or has skills below it. `None` otherwise, or if it is not a
+    /// folder.
     ///
     /// # Errors
-    /// The folder cannot be looked at.
+    /// The folder cannot be read.
     pub(crate) fn children(&self, path: &str) -> Result<Option<Vec<Child>>, Unserved> {
         let entries = match self.files.entries(path) {
             Ok(entries) => entries,
@@ -292,7 +294,7 @@ impl SkillFolder {
             } else if is_in_skill {
                 let size = Some(entry.metadata().len());
                 let of_skill = match is_skill_file(&entry) {
-                    // What is wrong with it hides the skill, not the file.
+                    // A fault of the front matter hides the skill, but not the file.
                     true => self.front_matter(path).unwrap_or_default(),
                     false => None,
                 };
@@ -305,11 +307,11 @@ impl SkillFolder {
         Ok((is_in_skill || !children.is_empty()).then_some(children))
     }
 
-    /// Whether the folder `path`, or one below it, is that of a skill.
+    /// Returns whether the folder `path`, or one below it, is the folder of a skill.
     fn leads_to_skill(&self, path: &str) -> Result<bool, Unserved> {
         let mut walked = SkillPaths::default();
         let depth = path.split('/').count();
-        // What is left out here is reported with the list of skills.
+        // Folders that are left out here are reported with the list of skills.
         self.walk(path, depth, &mut { MAX_ENTRIES }, &mut walked)?;
         Ok(!walked.paths.is_empty())
     }
@@ -321,7 +323,7 @@ impl SkillFolder {
         )
     }
 
-    /// Where `path` is on the disk, for messages to the author.
+    /// Returns the location of `path` on the disk, for messages to the author.
     fn shown(&self, path: &str) -> String {
         let mut own = self.files.path().to_owned();
         own.extend(path.split('/').filter(|name| !name.is_empty()));
@@ -333,7 +335,7 @@ fn is_skill_file(entry: &FolderEntry) -> bool {
     !entry.is_folder() && entry.name() == SKILL_FILE
 }
 
-/// Whether `error` says that there is nothing of the kind that was looked for.
+/// Returns whether `error` says that the file or folder does not exist.
 fn is_absent(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
@@ -354,7 +356,7 @@ impl Stamp {
         }
     }
 
-    /// Whether the last change is long enough ago that the next one has another stamp.
+    /// Returns whether the last change is so long ago that the next one has another stamp.
     fn is_settled(&self) -> bool {
         let age = self.modified.and_then(|modified| modified.elapsed().ok());
         age.is_some_and(|age| SETTLED < age)
@@ -369,7 +371,7 @@ mod tests {
 
     use super::*;
 
-    /// A change right after a look may leave a file with the stamp that it had.
+    /// A change soon after the digest was computed may leave a file with the same stamp.
     #[test]
     fn digests_of_files_that_just_changed_are_not_kept() {
         let path = std::env::temp_dir().join(format!("trueform-skills-{}", std::process::id()));

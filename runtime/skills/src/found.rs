@@ -1,4 +1,4 @@
-//! What was found of a skill, in the forms of the extension.
+//! The contents of a skill, in the forms of the extension.
 
 use trueform_schema::{Json, Resource};
 
@@ -28,7 +28,7 @@ pub(crate) enum Manifest {
 }
 
 impl Found {
-    /// The entry of the extension, with URIs below `base`.
+    /// Returns the entry of the extension, with URIs below `base`.
     pub(crate) fn entry(self, base: &str) -> bindings::Skill {
         let FrontMatter {
             name,
@@ -42,7 +42,7 @@ impl Found {
         let resources = match self.manifest {
             Manifest::Files(files) => {
                 let files = files.into_iter().map(|(path, digest)| {
-                    // Sizes are bounded by that of a skill.
+                    // The limit of a skill's size bounds sizes.
                     let size = i64::try_from(digest.size).unwrap_or(i64::MAX);
                     SkillResource::new(digest.text, size, uri::of(base, &path))
                 });
@@ -64,7 +64,7 @@ pub(crate) struct Child {
     pub(crate) path: String,
     is_folder: bool,
     size: Option<u64>,
-    /// Of a `SKILL.md`: the name and the description of its skill.
+    /// For a `SKILL.md`: the name and the description of its skill.
     skill: Option<(String, String)>,
 }
 
@@ -87,7 +87,7 @@ impl Child {
         }
     }
 
-    /// The `SKILL.md` of a skill.
+    /// Creates the child for the `SKILL.md` of a skill.
     pub(crate) fn skill_file(path: String, size: Option<u64>, front_matter: &FrontMatter) -> Self {
         let skill = Some((front_matter.name.clone(), front_matter.description.clone()));
         Self {
@@ -96,7 +96,7 @@ impl Child {
         }
     }
 
-    /// The resource, with a URI below `base`.
+    /// Returns the resource, with a URI below `base`.
     pub(crate) fn resource(self, base: &str) -> Resource {
         let own_name = self.path.rsplit('/').next().unwrap_or_default().to_owned();
         let (name, description) = match self.skill {

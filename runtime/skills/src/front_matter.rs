@@ -19,7 +19,7 @@ const MAX_COMPATIBILITY: usize = 500;
 /// Deepest nesting of lists and maps in front matter.
 const MAX_DEPTH: usize = 32;
 
-/// What keys of `metadata` begin with that extensions of the protocol define.
+/// Keys of `metadata` that extensions of the protocol define begin with this.
 const RESERVED: &str = "io.modelcontextprotocol/";
 
 /// The front matter of a skill.
@@ -31,7 +31,7 @@ pub(crate) struct FrontMatter {
     pub(crate) others: Map<String, Value>,
 }
 
-/// What is wrong with a `SKILL.md`, and in which line, counted from 1.
+/// A fault of a `SKILL.md`, and its line, counted from 1.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Unfit {
     pub(crate) line: usize,
@@ -46,10 +46,11 @@ impl Unfit {
 }
 
 impl FrontMatter {
-    /// The front matter at the beginning of `text`, the content of a `SKILL.md`.
+    /// Parses the front matter at the beginning of `text`, the content of a `SKILL.md`.
     ///
     /// # Errors
-    /// The text does not begin with front matter, the front matter is not YAML 1.2, or a field is not what the Agent Skills specification says.
+    /// The text does not begin with front matter, the front matter is not YAML 1.2, or a field does not conform to the Agent Skills
+    /// specification.
     pub(crate) fn parse(text: &str) -> Result<Self, Unfit> {
         let yaml = block(text)?;
         let mut fields = object(yaml)?;
@@ -100,7 +101,7 @@ impl FrontMatter {
     }
 }
 
-/// Why `name` cannot be the name of a skill.
+/// Returns why `name` cannot be the name of a skill.
 pub(crate) fn unfit_name(name: &str) -> Option<String> {
     let is_allowed =
         |letter: char| letter.is_ascii_lowercase() || letter.is_ascii_digit() || letter == '-';
@@ -125,7 +126,7 @@ pub(crate) fn unfit_name(name: &str) -> Option<String> {
     ))
 }
 
-/// The lines between the first two lines `---`.
+/// Returns the lines between the first two lines `---`.
 fn block(text: &str) -> Result<&str, Unfit> {
     // A byte order mark is not part of the first line.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -163,7 +164,7 @@ fn block(text: &str) -> Result<&str, Unfit> {
     ))
 }
 
-/// The fields of `yaml`, which begins in the second line of its file.
+/// Returns the fields of `yaml`, which begins in the second line of its file.
 fn object(yaml: &str) -> Result<Map<String, Value>, Unfit> {
     check_shape(yaml)?;
     let documents = MarkedYaml::load_from_str(yaml)
@@ -180,7 +181,7 @@ fn object(yaml: &str) -> Result<Map<String, Value>, Unfit> {
     }
 }
 
-/// Refuses what would take more memory than text, or more stack than there is, before it is loaded.
+/// Refuses input that would take more memory than its text, or more stack than is available, before it is loaded.
 fn check_shape(yaml: &str) -> Result<(), Unfit> {
     let mut depth = 0;
     for event in Parser::new_from_str(yaml) {
@@ -208,7 +209,7 @@ fn check_shape(yaml: &str) -> Result<(), Unfit> {
     Ok(())
 }
 
-/// `node` as JSON.
+/// Returns `node` as JSON.
 fn json(node: &MarkedYaml<'_>) -> Result<Value, Unfit> {
     let unfit = |problem: &str| Unfit::at(node.span.start.line() + 1, problem);
     Ok(match &node.data {
@@ -247,7 +248,7 @@ fn json(node: &MarkedYaml<'_>) -> Result<Value, Unfit> {
     })
 }
 
-/// The line of the file in which the root of `yaml` has `field`; the first one if it is written in another way.
+/// Returns the line of the file in which the root of `yaml` has `field`; the first line if it is written in another form.
 fn line_of(yaml: &str, field: &str) -> usize {
     let is_field = |line: &str| {
         line.strip_prefix(field)
@@ -262,7 +263,7 @@ mod tests {
 
     use super::*;
 
-    /// The fields of a skill `a` with `more` fields, which begin in the fourth line.
+    /// Returns the fields of a skill `a` with `more` fields, which begin in the fourth line.
     fn with(more: &str) -> Result<Value, Unfit> {
         let text = format!("---\nname: a\ndescription: b\n{more}---\nText.\n");
         FrontMatter::parse(&text).map(|found| Value::Object(found.others))
@@ -403,7 +404,7 @@ mod tests {
             compatible(MAX_COMPATIBILITY).is_ok() && compatible(MAX_COMPATIBILITY + 1).is_err()
         );
         assert!(with(&format!("x: {}{}\n", "[".repeat(31), "]".repeat(31))).is_ok());
-        // Far beyond what a stack would hold.
+        // Far beyond the capacity of a stack.
         assert!(with(&format!("x: {}\n", "[".repeat(60_000))).is_err());
     }
 

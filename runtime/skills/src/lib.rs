@@ -19,33 +19,33 @@
 //!
 //! # What is served
 //!
-//! * Each folder with a `SKILL.md`, at any depth, is a skill; its path below the folder is its path in the URI. A skill inside of
-//!   another one is a skill of its own, and its files are files of the outer one too.
-//! * `skills/list` and `skills/get` answer with the front matter as JSON, and with the SHA-256 and the size of every file. They look
-//!   at the files as they are then, and so does each read: a skill that changes is served as it is. What was not there at the start
-//!   is served too; only `resources/list` does not have it. A host that finds another digest than the one it was given asks again.
-//! * `resources/read` reads the files of skills, and no others. `resources/list` has the `SKILL.md` of each skill, with the name and
+//! * Each folder with a `SKILL.md`, at any depth, is a skill; its path below the folder is its path in the URI. A skill inside
+//!   another one is a separate skill, and its files are files of the outer one too.
+//! * `skills/list` and `skills/get` return the front matter as JSON, and the SHA-256 and the size of every file. They read the files at
+//!   the time of the request, and so does each read: a skill that changed is served in its current form. A skill that was added after
+//!   the start is served too; only `resources/list` does not contain it. A host that finds another digest than the one that it got
+//!   should request the entry again.
+//! * `resources/read` reads the files of skills, and no others. `resources/list` contains the `SKILL.md` of each skill, with the name and
 //!   the description of its front matter.
-//! * `resources/directory/read` lists the folder of a skill, folders in it, and folders that skills are grouped by.
+//! * `resources/directory/read` lists the folder of a skill, folders in it, and folders that group skills.
 //!
-//! The methods exist at 2026-07-28, which the extension is written for, and at 2025-11-25, where a server can declare extensions too.
-//! There results have no `ttlMs` and `cacheScope`. At revisions before, nothing can be declared, so the methods do not exist
-//! (-32601), and `SKILL.md` files are ordinary resources. Clients need not declare the extension: it defines nothing for them to say.
+//! The methods exist at 2026-07-28, for which the extension is written, and at 2025-11-25, where a server can declare extensions too.
+//! There, results have no `ttlMs` and `cacheScope`. At earlier revisions nothing can be declared, so the methods do not exist (-32601), and
+//! `SKILL.md` files are ordinary resources. Clients need not declare the extension, because it defines nothing for clients to declare.
 //!
-//! # What is not
+//! # What is not served
 //!
-//! Files and folders whose name begins with a dot, what [`Folder::ignore`] matches, links that lead out of the folder, and links to
+//! Files and folders whose name begins with a dot, those that [`Folder::ignore`] matches, links that lead out of the folder, and links to
 //! folders. These are neither listed nor read.
 //!
-//! A skill whose front matter is not right, that is not in a folder of its name, or that is above one of the limits
-//! ([`MAX_FILES`], [`MAX_SKILL_BYTES`], [`MAX_DEPTH`], [`MAX_ENTRIES`], [`MAX_FRONT_MATTER`]) keeps the server from starting:
-//! [`Server::build`] reports the file, the line and the problem. If a skill becomes wrong later, it is left out of `skills/list`,
-//! unknown to `skills/get`, and the log says why. A folder below that cannot be looked at, or that is too deep, is left out in the same
-//! way, and what stands beside it is served.
+//! The server does not start if a skill has invalid front matter, is not in a folder of its name, or exceeds one of the limits
+//! ([`MAX_FILES`], [`MAX_SKILL_BYTES`], [`MAX_DEPTH`], [`MAX_ENTRIES`], [`MAX_FRONT_MATTER`]): [`Server::build`] reports the file, the line
+//! and the problem. If a skill becomes invalid later, `skills/list` leaves it out, `skills/get` does not know it, and the log has the
+//! reason. A subfolder that cannot be read, or that is too deep, is left out in the same way, and the folders beside it are served.
 //!
 //! # For clients
 //!
-//! [`bindings`] has the messages, with which a [`Client`](trueform::Client) calls the methods:
+//! [`bindings`] has the messages with which a [`Client`](trueform::Client) calls the methods:
 //!
 //! ```
 //! use trueform::prelude::*;
@@ -116,7 +116,7 @@ const SKILL_FILE: &str = "SKILL.md";
 /// The media type of a directory.
 const DIRECTORY: &str = "inode/directory";
 
-/// The skills of a server, to be added by [`Server::with`]. A server has at most one.
+/// The skills of a server, to be added by [`Server::with`]. A server can have only one.
 #[derive(Debug)]
 #[must_use = "skills do nothing until they are added to a server"]
 pub struct Skills {
@@ -134,7 +134,7 @@ impl Default for Skills {
 }
 
 impl Skills {
-    /// No skills.
+    /// Creates a set without skills.
     pub fn new() -> Self {
         Self {
             folders: Vec::new(),
@@ -145,14 +145,14 @@ impl Skills {
         }
     }
 
-    /// The skills in the folder at `path`. If there is no such folder, [`Server::build`] fails. [`Folder::new`] says what a relative
-    /// path is relative to.
+    /// Serves the skills in the folder at `path`. If there is no such folder, [`Server::build`] fails. [`Folder::new`] describes how a
+    /// relative path is resolved.
     #[track_caller]
     pub fn folder(path: impl Into<PathBuf>) -> Self {
         Self::new().in_folder(Folder::new(path))
     }
 
-    /// Adds the skills in `folder`, whose settings [`ignore`](Folder::ignore) and [`hidden`](Folder::hidden) apply.
+    /// Adds the skills in `folder`. Its settings [`ignore`](Folder::ignore) and [`hidden`](Folder::hidden) apply.
     ///
     /// ```no_run
     /// use trueform::resource::Folder;
@@ -178,8 +178,8 @@ impl Skills {
         self
     }
 
-    /// Sets what the URIs of all files begin with, such as `github://owner/repository/`; a slash is added if it does not end with
-    /// one. Default: `skill://`, which the extension recommends.
+    /// Sets the beginning of the URIs of all files, such as `github://owner/repository/`. A slash is added if it does not end with one.
+    /// Default: `skill://`, which the extension recommends.
     ///
     /// ```
     /// use trueform_skills::Skills;
@@ -206,8 +206,8 @@ impl Skills {
         self
     }
 
-    /// Sets how long clients may keep lists, entries and files, at 2026-07-28. Default: they fetch them again each time. A host
-    /// compares digests whatever it keeps.
+    /// Sets how long clients may keep lists, entries and files, at 2026-07-28. Default: they fetch them again each time. A host compares
+    /// digests even of what it keeps.
     ///
     /// ```
     /// use std::time::Duration;
@@ -262,7 +262,7 @@ impl Plugin for Skills {
         let of_template = catalog.clone();
         let template = DynamicTemplate::new(format!("{}{{+path}}", catalog.base), "skill files")
             .description("The files of skills.")
-            // The folders refuse such paths too; here they do not even get there.
+            // The folders refuse such paths too. Here, the request does not even reach them.
             .file_like()
             .caching(self.caching)
             .handler(move |context, variables| {
@@ -281,7 +281,7 @@ impl Plugin for Skills {
     }
 }
 
-/// The file at `path`.
+/// Reads the file at `path`.
 async fn read(
     catalog: Arc<Catalog>,
     path: String,

@@ -96,7 +96,7 @@ impl ServerHandler for SkillMethods {
 }
 
 impl SkillMethods {
-    /// What `look` finds, on a thread that may be held: it reads files.
+    /// Returns the result of `look`. Runs it on a thread that may block, because it reads files.
     async fn look<T: Send + 'static>(
         &self,
         look: impl FnOnce(&Catalog) -> Result<T, Unreadable> + Send + 'static,
@@ -115,7 +115,7 @@ impl SkillMethods {
         }
     }
 
-    /// `ttlMs` and `cacheScope` of a result; written where the revision has them.
+    /// Returns `ttlMs` and `cacheScope` of a result. They are written at revisions that have them.
     fn cached(&self) -> (Option<i64>, Option<CacheScope>) {
         let scope = match self.caching.is_public() {
             true => CacheScope::Public,
@@ -125,7 +125,7 @@ impl SkillMethods {
     }
 }
 
-/// The first `most` of `children`, which are in the order of their URIs, from the one with the URI `from` on, and the URI where the next
+/// Returns the first `most` of `children`, which are in the order of their URIs, starting at the URI `from`, and the URI where the next
 /// page begins. `None` if `from` is not among them.
 fn page_of(
     mut children: Vec<Resource>,
@@ -141,14 +141,14 @@ fn page_of(
     Some((children, next))
 }
 
-/// What `cursor` says about where a page begins.
+/// Decodes from `cursor` where a page begins.
 fn place(cursor: &str) -> Result<String, ErrorObject> {
     let decoded = URL_SAFE_NO_PAD.decode(cursor).ok();
     let decoded = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
     decoded.ok_or_else(|| bad_cursor(Some(cursor)))
 }
 
-/// The error for a cursor that was not given out, or whose item is gone (P-3).
+/// Returns the error for a cursor that this server did not create, or whose item no longer exists (P-3).
 fn bad_cursor(cursor: Option<&str>) -> ErrorObject {
     let expected = "a cursor that this list gave out, whose item is still there";
     invalid(
@@ -160,7 +160,7 @@ fn bad_cursor(cursor: Option<&str>) -> ErrorObject {
     )
 }
 
-/// The error for `uri`, under which nothing is found.
+/// Returns the error for `uri`, which does not exist.
 fn unknown(problem: String, uri: &str, rule: &str, expected: &str) -> ErrorObject {
     invalid(problem, "/params/uri", rule, expected, uri)
 }
@@ -171,7 +171,7 @@ fn invalid(problem: String, pointer: &str, rule: &str, expected: &str, found: &s
     ErrorObject::new(INVALID_PARAMS, problem).with_data(Json::from(data))
 }
 
-/// The beginning of `uri`.
+/// Returns the beginning of `uri`.
 fn short(uri: &str) -> String {
     match uri.char_indices().nth(MAX_REPEATED) {
         Some((end, _)) => format!("{}…", &uri[..end]),

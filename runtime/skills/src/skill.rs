@@ -16,7 +16,7 @@ use crate::{
     front_matter::FrontMatter,
 };
 
-/// A skill that a program makes, where [`Skills::folder`](crate::Skills::folder) serves those of a folder.
+/// A skill that a program makes; in contrast, [`Skills::folder`](crate::Skills::folder) serves those of a folder.
 ///
 /// ```
 /// use trueform::prelude::*;
@@ -30,7 +30,7 @@ use crate::{
 #[must_use = "a skill does nothing until it is added to `Skills`"]
 pub struct Skill {
     path: String,
-    /// By their paths below the skill.
+    /// The files by their paths below the skill.
     files: BTreeMap<String, Content>,
     place: &'static Location<'static>,
     problems: Vec<String>,
@@ -38,7 +38,7 @@ pub struct Skill {
 
 type Generate = Arc<dyn Fn(Context) -> Reading + Send + Sync>;
 
-/// The content of one file, once it is generated.
+/// A future of the content of one file.
 pub(crate) type Reading = Pin<Box<dyn Future<Output = Result<ResourceOutput, ToolError>> + Send>>;
 
 #[derive(Clone)]
@@ -51,8 +51,8 @@ enum Content {
 }
 
 impl Skill {
-    /// The skill at `path`, such as `git-workflow` or `acme/billing/refunds`, with `text` as its `SKILL.md`. The last part of the path
-    /// is the `name` in the front matter of the text; the parts before it group skills as the server likes.
+    /// Creates the skill at `path`, such as `git-workflow` or `acme/billing/refunds`, with `text` as its `SKILL.md`. The last part of the
+    /// path must be the `name` in the front matter of the text. The parts before it group skills, in any way.
     #[track_caller]
     pub fn new(path: impl Into<String>, text: impl Into<Cow<'static, str>>) -> Self {
         let this = Self {
@@ -67,7 +67,7 @@ impl Skill {
         }
     }
 
-    /// Adds a file at `path` below the skill, with slashes: text, or bytes such as `include_bytes!` gives.
+    /// Adds a file at `path` below the skill, with slashes: text, or bytes such as those of `include_bytes!`.
     ///
     /// ```
     /// use trueform_skills::Skill;
@@ -81,10 +81,10 @@ impl Skill {
         self.with(path.into(), Content::Fixed { bytes, digest })
     }
 
-    /// Adds a file at `path` below the skill whose content is generated for each read. It may be all that functions marked
+    /// Adds a file at `path` below the skill whose content is generated for each read. It may have any type that functions marked
     /// `#[resource]` may return.
     ///
-    /// Clients learn that the content of the skill is dynamic. They cannot verify any file of it, and some decline such skills.
+    /// Clients see that the content of the skill is dynamic. They cannot verify any of its files, and some refuse such skills.
     ///
     /// ```
     /// use trueform_skills::Skill;
@@ -124,10 +124,10 @@ impl Skill {
         self
     }
 
-    /// The skill, checked.
+    /// Checks the skill.
     ///
     /// # Errors
-    /// All that is wrong with it.
+    /// All faults of the skill.
     pub(crate) fn checked(mut self) -> Result<Checked, Vec<String>> {
         let called = format!(
             "the skill `{}` ({}:{})",
@@ -210,14 +210,14 @@ impl Skill {
     }
 }
 
-/// Why a skill in a folder `folder` cannot be called `name`.
+/// Returns why a skill in a folder `folder` cannot be called `name`.
 pub(crate) fn unlike(folder: &str, name: &str) -> Option<String> {
     (folder != name).then(|| {
         format!("`name` is `{name}`, and the skill is in `{folder}`; both have to be the same")
     })
 }
 
-/// A skill with nothing wrong.
+/// A skill without faults.
 pub(crate) struct Checked {
     path: String,
     files: BTreeMap<String, Content>,
@@ -229,7 +229,7 @@ impl Checked {
         &self.path
     }
 
-    /// The skill as clients are shown it.
+    /// Returns the skill in the form that clients get.
     pub(crate) fn found(&self) -> Found {
         let manifest = self.files.iter().map(|(file, content)| match content {
             Content::Fixed { digest, .. } => {
@@ -247,7 +247,7 @@ impl Checked {
         }
     }
 
-    /// The file at `path`, which begins with that of the skill. `None` if the skill has no such file.
+    /// Returns the file at `path`, which begins with that of the skill. `None` if the skill has no such file.
     pub(crate) fn read(&self, path: &str, context: &Context) -> Option<Reading> {
         let below = path.strip_prefix(&*self.path)?.strip_prefix('/')?;
         Some(match self.files.get(below)? {
@@ -259,7 +259,7 @@ impl Checked {
         })
     }
 
-    /// The direct children of the folder `path` that are of this skill, or lead to it. `None` if it is not such a folder.
+    /// Returns the direct children of the folder `path` that belong to this skill, or contain it. `None` if it is not such a folder.
     pub(crate) fn children(&self, path: &str) -> Option<Vec<Child>> {
         let mut children = BTreeMap::new();
         for (file, content) in &self.files {
@@ -285,9 +285,9 @@ impl Checked {
     }
 }
 
-/// What [`Skill::file`] takes: text or bytes.
+/// The content that [`Skill::file`] accepts: text or bytes.
 pub trait IntoContent {
-    /// The bytes.
+    /// Returns the bytes.
     fn into_content(self) -> Cow<'static, [u8]>;
 }
 
@@ -309,7 +309,7 @@ impl IntoContent for &'static [u8] {
     }
 }
 
-/// What `include_bytes!` is.
+/// The type of `include_bytes!`.
 impl<const N: usize> IntoContent for &'static [u8; N] {
     fn into_content(self) -> Cow<'static, [u8]> {
         Cow::Borrowed(self)

@@ -2,14 +2,14 @@
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// What a segment of a path has to encode: all but the characters that RFC 3986 leaves unreserved.
+/// The characters that a segment of a path must encode: all except those that RFC 3986 leaves unreserved.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
 
-/// The URI of `path`, whose parts are separated by slashes, below `base`, which ends with a slash.
+/// Returns the URI of `path`, whose parts are separated by slashes, below `base`, which ends with a slash.
 pub(crate) fn of(base: &str, path: &str) -> String {
     let mut uri = base.to_owned();
     for (at, segment) in path.split('/').enumerate() {
@@ -19,7 +19,7 @@ pub(crate) fn of(base: &str, path: &str) -> String {
     uri
 }
 
-/// The path of `uri` below `base`. `None` if it is not below it, or is not spelled as [`of`] spells it.
+/// Returns the path of `uri` below `base`. `None` if it is not below it, or is not written as [`of`] writes it.
 pub(crate) fn path_of(base: &str, uri: &str) -> Option<String> {
     let path = percent_decode_str(uri.strip_prefix(base)?)
         .decode_utf8()

@@ -1,4 +1,4 @@
-//! The client's side: whether a file of a skill is what the skill's entry says.
+//! The client's side: checks whether a file of a skill conforms to the skill's entry.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use crate::{
     front_matter::FrontMatter,
 };
 
-/// What of a file of a skill differs from the skill's entry. Content with a mismatch must not be used.
+/// How a file of a skill differs from the skill's entry. Content with a mismatch must not be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
     uri: String,
@@ -27,8 +27,8 @@ impl fmt::Display for Mismatch {
 
 impl std::error::Error for Mismatch {}
 
-/// Compares `content`, which `resources/read` of `uri` gave, with the `entry` of `skills/list` or `skills/get`: the size, the digest, and of
-/// `SKILL.md` each field of the front matter. The files of an entry with `dynamic` resources have neither sizes nor digests.
+/// Compares `content`, which `resources/read` of `uri` returned, with the `entry` of `skills/list` or `skills/get`: the size, the digest,
+/// and for `SKILL.md` each field of the front matter. The files of an entry with `dynamic` resources have neither sizes nor digests.
 ///
 /// # Errors
 /// The entry has no such file, or the content differs from it.
