@@ -405,9 +405,9 @@ impl<'a> Merger<'a> {
 /// on them.
 #[derive(Debug, Default)]
 struct RustNames {
-    /// By the name of the definition.
+    /// The names by that of the definition.
     definitions: BTreeMap<String, String>,
-    /// By the place in the file.
+    /// The names by the place in the file.
     places: BTreeMap<String, String>,
     used: names::Used,
 }

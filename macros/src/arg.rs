@@ -21,7 +21,7 @@ pub(crate) struct Completion {
     pub(crate) blocking: Option<Span>,
 }
 
-/// Where the values come from.
+/// The source of the values.
 pub(crate) enum Source {
     Function(ExprPath),
     /// A method of the same `impl` block.

@@ -93,7 +93,7 @@ pub struct ClientEvent {
     pub data: Map<String, Value>,
 }
 
-/// Where the exchange of a request span is kept.
+/// The place of the exchange of a request span.
 type Slot = Arc<OnceLock<Weak<Exchange>>>;
 
 /// The extension of a request span.

@@ -62,7 +62,7 @@ pub(crate) struct AskSettings {
     pub(crate) keys: Keys,
 }
 
-/// What all requests of a server share.
+/// The data that all requests of a server share.
 pub(crate) struct Host {
     pub(crate) settings: Settings,
     /// The server's `Implementation` as the newest revision writes it.

@@ -46,7 +46,7 @@ pub struct MemberInfo {
 }
 
 impl TypeInfo {
-    /// For generated code.
+    /// Used by generated code.
     #[doc(hidden)]
     #[must_use]
     pub const fn new(

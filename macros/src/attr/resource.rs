@@ -16,13 +16,13 @@ use crate::{
 pub(crate) struct ResourceKeys {
     pub(crate) uri: Option<Uri>,
     pub(crate) mime_type: Option<LitStr>,
-    /// In bytes, with the span of the key.
+    /// The size in bytes, with the span of the key.
     pub(crate) size: Option<(u64, Span)>,
     /// Roles of the protocol.
     pub(crate) audience: Vec<&'static str>,
     pub(crate) priority: Option<f64>,
     pub(crate) last_modified: Option<LitStr>,
-    /// In milliseconds.
+    /// The time to live in milliseconds.
     pub(crate) ttl: Option<u64>,
     pub(crate) public: bool,
     /// The span of the key.

@@ -20,7 +20,7 @@ pub struct SchemaError {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SchemaErrorKind {
-    /// Not a schema: a keyword has a value it cannot have.
+    /// Not a schema: a keyword has an invalid value.
     Malformed,
     /// `$schema` names an unknown dialect.
     Dialect,

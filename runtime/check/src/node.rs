@@ -49,7 +49,7 @@ pub(super) enum Plan {
     ByType,
 }
 
-/// Which of the seven kinds of JSON value are allowed; `number` is two bits, so that `integer` is a subset.
+/// The kinds of JSON value that are allowed, of seven. `number` is two bits, so that `integer` is a subset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TypeSet(u8);
 
@@ -161,7 +161,7 @@ impl StringRules {
 #[derive(Debug)]
 pub(super) struct ArrayRules {
     pub(super) prefix: Box<[NodeId]>,
-    /// For the items after the prefix.
+    /// The schema for the items after the prefix.
     pub(super) items: NodeId,
     pub(super) min: usize,
     pub(super) max: Option<usize>,
@@ -182,10 +182,10 @@ pub(super) struct ObjectRules {
     pub(super) members: Box<[Member]>,
     /// Names in `properties`, in the author's order.
     pub(super) names: Box<[Box<str>]>,
-    /// In the author's order.
+    /// The required names, in the author's order.
     pub(super) required: Box<[Box<str>]>,
     pub(super) patterns: Box<[(Pattern, NodeId)]>,
-    /// For members that neither `properties` nor `patternProperties` matches.
+    /// The schema for members that neither `properties` nor `patternProperties` matches.
     pub(super) additional: NodeId,
     pub(super) property_names: Option<NodeId>,
     pub(super) min: usize,

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Digest {
     pub(crate) text: String,
-    /// In bytes.
+    /// The size in bytes.
     pub(crate) size: u64,
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Found {
 /// The files of a skill.
 #[derive(Clone, Debug)]
 pub(crate) enum Manifest {
-    /// By their paths, which begin with that of the skill.
+    /// The files by their paths, which begin with that of the skill.
     Files(Vec<(String, Digest)>),
     /// The content is generated.
     Dynamic,

@@ -29,7 +29,7 @@ struct Part {
     response: Option<Outgoing>,
 }
 
-/// What a call sends.
+/// An event that a call sends.
 #[derive(Debug)]
 pub(crate) enum CallEvent {
     /// A message that belongs to a call which is not answered yet. Calls of a byte stream never return this: their messages go to the

@@ -1,4 +1,4 @@
-//! What the engine replies to a message: a response, or work to drive.
+//! The reply of the engine to a message: a response, or work to drive.
 
 use std::fmt;
 

@@ -16,7 +16,7 @@ use crate::{
     peer::{Cancelled, Phase, Session},
 };
 
-/// Who sent a notification.
+/// The sender of a notification.
 pub(crate) struct Notifier<'a> {
     /// `None` if it belongs to no session: then it has no effect (D-3).
     session: Option<&'a Arc<Session>>,

@@ -11,7 +11,7 @@ use crate::{
     peer::{Outbox, Session},
 };
 
-/// Where a message came from.
+/// The origin of a message.
 pub(crate) struct Source<'a> {
     session: NamedSession<'a>,
     http: Option<HttpSource<'a>>,

@@ -1,4 +1,4 @@
-//! What a revision does not get of a value. Found by comparing the text written for it with the complete value.
+//! Finds what a revision does not get of a value, by comparing the text written for it with the complete value.
 
 use serde_json::Value;
 use trueform_schema::{Conform, Encode, Era, Revision, View, pointer};

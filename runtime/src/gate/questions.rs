@@ -13,7 +13,7 @@ use crate::jsonrpc;
 /// What is wrong with a question to a client, or with the answer to it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct QuestionFault {
-    /// Where, within the params or the result.
+    /// The place within the params or the result.
     pointer: String,
     rule: &'static str,
     expected: &'static str,

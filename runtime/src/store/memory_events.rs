@@ -22,7 +22,7 @@ pub const DEFAULT_TOTAL_BYTES: usize = 64 << 20;
 /// Streams remembered for one session. A stream costs 24 bytes; the oldest ended ones are forgotten first.
 const SESSION_STREAMS: usize = 64;
 
-/// What an event costs beside its message, in bytes.
+/// The cost of an event beside its message, in bytes.
 const EVENT_OVERHEAD: usize = 64;
 
 /// Locks that sessions are spread over.
@@ -54,7 +54,7 @@ struct Shard {
     bytes: usize,
 }
 
-/// What is kept for one session.
+/// The events and streams that are kept for one session.
 #[derive(Debug, Default)]
 struct Kept {
     events: VecDeque<(EventId, Bytes)>,

@@ -169,7 +169,7 @@ impl MemoryTaskStore {
 
     /// Returns the tasks that are kept, without those that have expired.
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        // The tables stay consistent, because no code that runs under the lock can panic halfway.
+        // Code that could panic does not leave the tables inconsistent.
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.drop_expired();
         kept

@@ -13,7 +13,7 @@ use crate::{Encode, JsonKind, RawMembers, Revision, View, pointer};
 /// One place where a text differs from what the value that was read from it says at a revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// What is different.
+    /// The kind of the difference.
     pub kind: DifferenceKind,
     /// JSON pointer (RFC 6901) into the text: to the different part, or to where a part is missing.
     pub pointer: String,

@@ -326,7 +326,7 @@ fn long_chains_and_deep_values_do_not_exhaust_the_stack() {
     .expect("a chain");
     assert!(chain.accepts(&json!(1)));
 
-    // As many conjunctions in a row: too deep to check, and reported as such.
+    // The same number of conjunctions in a row: too deep to check, and reported as such.
     for i in 0..5000 {
         defs.insert(
             format!("a{i}"),

@@ -61,7 +61,7 @@ pub(super) struct Late {
     pub(super) cut: Fired<Signal>,
 }
 
-/// What a stream needs so that it can be resumed.
+/// The parts that make a stream resumable.
 #[derive(Debug)]
 pub(super) struct Resumable {
     pub(super) entry: Arc<SessionEntry>,
