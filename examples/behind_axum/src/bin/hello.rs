@@ -1,7 +1,12 @@
 //! The program of the README's section on HTTP, at the address `ADDRESS`. `.ci/docs.py` compares the two, and runs the README's command
 //! against this program.
 
-use axum::{extract::Request, http::StatusCode, middleware, response::Response};
+use axum::{
+    extract::Request,
+    http::StatusCode,
+    middleware,
+    response::{IntoResponse, Response},
+};
 use trueform::{HttpConfig, prelude::*};
 
 /// Greets the caller.
@@ -10,13 +15,15 @@ fn greet(caller: Principal) -> String {
     format!("Hello, {}!", caller.subject())
 }
 
-async fn auth(mut request: Request, next: middleware::Next) -> Result<Response, StatusCode> {
+async fn auth(mut request: Request, next: middleware::Next) -> Response {
     let token = request.headers().get("authorization");
+    // Put your check of the token here.
     if token.is_none_or(|token| token != "Bearer secret") {
-        return Err(StatusCode::UNAUTHORIZED);
+        let challenge = [("WWW-Authenticate", "Bearer")];
+        return (StatusCode::UNAUTHORIZED, challenge).into_response();
     }
     request.extensions_mut().insert(Principal::new("ada"));
-    Ok(next.run(request).await)
+    next.run(request).await
 }
 
 #[tokio::main]
