@@ -97,20 +97,23 @@ impl<'de, A: MapAccess<'de>> Members<'de, A> {
 
     #[inline]
     fn value<T: DeserializeOwned>(&mut self, name: &str) -> Result<T, A::Error> {
-        match self.plain {
-            true => self.map.next_value().map_err(|error| within(name, error)),
-            false => self.replayed_value(name),
+        let read = match self.plain {
+            true => None,
+            false => self.replayed_value()?,
+        };
+        match read {
+            None => self.map.next_value().map_err(|error| within(name, error)),
+            Some(json) => replayed(name, &json),
         }
     }
 
+    /// The value of the last key, if it was read already. Apart from [`value`](Self::value), so that it is compiled once for all types.
     #[inline(never)]
-    fn replayed_value<T: DeserializeOwned>(&mut self, name: &str) -> Result<T, A::Error> {
+    fn replayed_value(&mut self) -> Result<Option<Json>, A::Error> {
         match std::mem::replace(&mut self.pending, Pending::None) {
-            Pending::None => self.map.next_value().map_err(|error| within(name, error)),
-            Pending::Json(json) => replayed(name, &json),
-            Pending::Tag(tag) => {
-                replayed(name, &Json::from_value(&*tag).map_err(A::Error::custom)?)
-            }
+            Pending::None => Ok(None),
+            Pending::Json(json) => Ok(Some(json)),
+            Pending::Tag(tag) => Json::from_value(&*tag).map(Some).map_err(A::Error::custom),
         }
     }
 
@@ -173,10 +176,9 @@ impl<'de, A: MapAccess<'de>> Members<'de, A> {
 
     /// Keeps the member `key`, for which the type has no field.
     pub fn extra(&mut self, key: Cow<'de, str>, extras: &mut Extras) -> Result<(), A::Error> {
-        let value = match std::mem::replace(&mut self.pending, Pending::None) {
-            Pending::None => self.map.next_value()?,
-            Pending::Json(json) => json,
-            Pending::Tag(tag) => Json::from_value(&*tag).map_err(A::Error::custom)?,
+        let value = match self.replayed_value()? {
+            None => self.map.next_value()?,
+            Some(json) => json,
         };
         extras.map_mut().push(key.into(), value);
         Ok(())
@@ -231,7 +233,9 @@ impl<'de, A: MapAccess<'de>> Members<'de, A> {
 }
 
 fn replayed<T: DeserializeOwned, E: Error>(name: &str, json: &Json) -> Result<T, E> {
-    serde_json::from_str(json.get()).map_err(|error| relocated(name, json, &error))
+    // It is one JSON value, so nothing is left to look for after it.
+    T::deserialize(&mut serde_json::Deserializer::from_str(json.get()))
+        .map_err(|error| relocated(name, json, &error))
 }
 
 /// The error of a replayed member. It carries its own pointer, because the reader has moved on.
