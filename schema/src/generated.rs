@@ -89,11 +89,11 @@ impl Record for Annotations {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "audience" => members.put("audience", &mut audience)?,
-                "lastModified" => members.put("lastModified", &mut last_modified)?,
-                "priority" => members.put("priority", &mut priority)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "audience" => members.put("audience", &mut audience),
+                "lastModified" => members.put("lastModified", &mut last_modified),
+                "priority" => members.put("priority", &mut priority),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             audience,
@@ -206,13 +206,13 @@ impl Record for AudioContent {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "annotations" => members.put("annotations", &mut annotations)?,
-                "data" => members.put("data", &mut data)?,
-                "mimeType" => members.put("mimeType", &mut mime_type)?,
-                "type" => members.constant("type", "audio", &mut ty)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "annotations" => members.put("annotations", &mut annotations),
+                "data" => members.put("data", &mut data),
+                "mimeType" => members.put("mimeType", &mut mime_type),
+                "type" => members.constant("type", "audio", &mut ty),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         support::seen("type", ty)?;
         Ok(Self {
@@ -314,12 +314,12 @@ impl Record for BlobResourceContents {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "blob" => members.put("blob", &mut blob)?,
-                "mimeType" => members.put("mimeType", &mut mime_type)?,
-                "uri" => members.put("uri", &mut uri)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "blob" => members.put("blob", &mut blob),
+                "mimeType" => members.put("mimeType", &mut mime_type),
+                "uri" => members.put("uri", &mut uri),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -427,12 +427,12 @@ impl Record for BooleanSchema {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "default" => members.put("default", &mut default)?,
-                "description" => members.put("description", &mut description)?,
-                "title" => members.put("title", &mut title)?,
-                "type" => members.constant("type", "boolean", &mut ty)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "default" => members.put("default", &mut default),
+                "description" => members.put("description", &mut description),
+                "title" => members.put("title", &mut title),
+                "type" => members.constant("type", "boolean", &mut ty),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         support::seen("type", ty)?;
         Ok(Self {
@@ -695,14 +695,14 @@ impl Record for CallToolRequestParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "arguments" => members.put("arguments", &mut arguments)?,
-                "inputResponses" => members.put("inputResponses", &mut input_responses)?,
-                "name" => members.put("name", &mut name)?,
-                "requestState" => members.put("requestState", &mut request_state)?,
-                "task" => members.put("task", &mut task)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "arguments" => members.put("arguments", &mut arguments),
+                "inputResponses" => members.put("inputResponses", &mut input_responses),
+                "name" => members.put("name", &mut name),
+                "requestState" => members.put("requestState", &mut request_state),
+                "task" => members.put("task", &mut task),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -824,17 +824,17 @@ impl Record for CallToolResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "content" => members.put("content", &mut content)?,
-                "isError" => members.put("isError", &mut is_error)?,
+                "_meta" => members.put("_meta", &mut meta),
+                "content" => members.put("content", &mut content),
+                "isError" => members.put("isError", &mut is_error),
                 "resultType" => {
-                    members.constant("resultType", "complete", &mut result_type)?
+                    members.constant("resultType", "complete", &mut result_type)
                 }
                 "structuredContent" => {
-                    members.put("structuredContent", &mut structured_content)?
+                    members.put("structuredContent", &mut structured_content)
                 }
-                _ => members.extra(key, &mut extras)?,
-            }
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         let _ = result_type;
         Ok(Self {
@@ -925,10 +925,10 @@ impl Record for CancelTaskRequestParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "taskId" => members.put("taskId", &mut task_id)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "taskId" => members.put("taskId", &mut task_id),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -1063,16 +1063,16 @@ impl Record for CancelTaskResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "createdAt" => members.put("createdAt", &mut created_at)?,
-                "lastUpdatedAt" => members.put("lastUpdatedAt", &mut last_updated_at)?,
-                "pollInterval" => members.integer("pollInterval", &mut poll_interval)?,
-                "status" => members.put("status", &mut status)?,
-                "statusMessage" => members.put("statusMessage", &mut status_message)?,
-                "taskId" => members.put("taskId", &mut task_id)?,
-                "ttl" => members.nullable_integer("ttl", &mut ttl)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "createdAt" => members.put("createdAt", &mut created_at),
+                "lastUpdatedAt" => members.put("lastUpdatedAt", &mut last_updated_at),
+                "pollInterval" => members.integer("pollInterval", &mut poll_interval),
+                "status" => members.put("status", &mut status),
+                "statusMessage" => members.put("statusMessage", &mut status_message),
+                "taskId" => members.put("taskId", &mut task_id),
+                "ttl" => members.nullable_integer("ttl", &mut ttl),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -1165,11 +1165,11 @@ impl Record for CancelledNotificationParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "reason" => members.put("reason", &mut reason)?,
-                "requestId" => members.put("requestId", &mut request_id)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "reason" => members.put("reason", &mut reason),
+                "requestId" => members.put("requestId", &mut request_id),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -1309,14 +1309,14 @@ impl Record for ClientCapabilities {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "elicitation" => members.put("elicitation", &mut elicitation)?,
-                "experimental" => members.put("experimental", &mut experimental)?,
-                "extensions" => members.put("extensions", &mut extensions)?,
-                "roots" => members.put("roots", &mut roots)?,
-                "sampling" => members.put("sampling", &mut sampling)?,
-                "tasks" => members.put("tasks", &mut tasks)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "elicitation" => members.put("elicitation", &mut elicitation),
+                "experimental" => members.put("experimental", &mut experimental),
+                "extensions" => members.put("extensions", &mut extensions),
+                "roots" => members.put("roots", &mut roots),
+                "sampling" => members.put("sampling", &mut sampling),
+                "tasks" => members.put("tasks", &mut tasks),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             elicitation,
@@ -1403,10 +1403,10 @@ impl Record for ClientCapabilitiesElicitation {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "form" => members.put("form", &mut form)?,
-                "url" => members.put("url", &mut url)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "form" => members.put("form", &mut form),
+                "url" => members.put("url", &mut url),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             form,
@@ -1471,9 +1471,9 @@ impl Record for ClientCapabilitiesRoots {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "listChanged" => members.put("listChanged", &mut list_changed)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "listChanged" => members.put("listChanged", &mut list_changed),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             list_changed,
@@ -1548,10 +1548,10 @@ impl Record for ClientCapabilitiesSampling {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "context" => members.put("context", &mut context)?,
-                "tools" => members.put("tools", &mut tools)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "context" => members.put("context", &mut context),
+                "tools" => members.put("tools", &mut tools),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             context,
@@ -1638,11 +1638,11 @@ impl Record for ClientCapabilitiesTasks {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "cancel" => members.put("cancel", &mut cancel)?,
-                "list" => members.put("list", &mut list)?,
-                "requests" => members.put("requests", &mut requests)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "cancel" => members.put("cancel", &mut cancel),
+                "list" => members.put("list", &mut list),
+                "requests" => members.put("requests", &mut requests),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             cancel,
@@ -1726,10 +1726,10 @@ impl Record for ClientCapabilitiesTasksRequests {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "elicitation" => members.put("elicitation", &mut elicitation)?,
-                "sampling" => members.put("sampling", &mut sampling)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "elicitation" => members.put("elicitation", &mut elicitation),
+                "sampling" => members.put("sampling", &mut sampling),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             elicitation,
@@ -1797,9 +1797,9 @@ impl Record for ClientCapabilitiesTasksRequestsElicitation {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "create" => members.put("create", &mut create)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "create" => members.put("create", &mut create),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             create,
@@ -1863,9 +1863,9 @@ impl Record for ClientCapabilitiesTasksRequestsSampling {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "createMessage" => members.put("createMessage", &mut create_message)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "createMessage" => members.put("createMessage", &mut create_message),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             create_message,
@@ -1959,12 +1959,12 @@ impl Record for CompleteRequestParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "argument" => members.put("argument", &mut argument)?,
-                "context" => members.put("context", &mut context)?,
-                "ref" => members.put("ref", &mut reference)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "argument" => members.put("argument", &mut argument),
+                "context" => members.put("context", &mut context),
+                "ref" => members.put("ref", &mut reference),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -2044,13 +2044,13 @@ impl Record for CompleteResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "completion" => members.put("completion", &mut completion)?,
+                "_meta" => members.put("_meta", &mut meta),
+                "completion" => members.put("completion", &mut completion),
                 "resultType" => {
-                    members.constant("resultType", "complete", &mut result_type)?
+                    members.constant("resultType", "complete", &mut result_type)
                 }
-                _ => members.extra(key, &mut extras)?,
-            }
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         let _ = result_type;
         Ok(Self {
@@ -2135,11 +2135,11 @@ impl Record for Completion {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "hasMore" => members.put("hasMore", &mut has_more)?,
-                "total" => members.integer("total", &mut total)?,
-                "values" => members.put("values", &mut values)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "hasMore" => members.put("hasMore", &mut has_more),
+                "total" => members.integer("total", &mut total),
+                "values" => members.put("values", &mut values),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             has_more,
@@ -2212,10 +2212,10 @@ impl Record for CompletionArgument {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "name" => members.put("name", &mut name)?,
-                "value" => members.put("value", &mut value)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "name" => members.put("name", &mut name),
+                "value" => members.put("value", &mut value),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             name: support::need("name", name)?,
@@ -2279,9 +2279,9 @@ impl Record for CompletionContext {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "arguments" => members.put("arguments", &mut arguments)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "arguments" => members.put("arguments", &mut arguments),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             arguments,
@@ -2589,11 +2589,11 @@ impl Record for CreateMessageRequest {
         while let Some(key) = members.key()? {
             match &*key {
                 "method" => {
-                    members.constant("method", "sampling/createMessage", &mut method)?
+                    members.constant("method", "sampling/createMessage", &mut method)
                 }
-                "params" => members.put("params", &mut params)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "params" => members.put("params", &mut params),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         support::seen("method", method)?;
         Ok(Self {
@@ -2804,22 +2804,22 @@ impl Record for CreateMessageRequestParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "includeContext" => members.put("includeContext", &mut include_context)?,
-                "maxTokens" => members.integer("maxTokens", &mut max_tokens)?,
-                "messages" => members.put("messages", &mut messages)?,
-                "metadata" => members.put("metadata", &mut metadata)?,
+                "_meta" => members.put("_meta", &mut meta),
+                "includeContext" => members.put("includeContext", &mut include_context),
+                "maxTokens" => members.integer("maxTokens", &mut max_tokens),
+                "messages" => members.put("messages", &mut messages),
+                "metadata" => members.put("metadata", &mut metadata),
                 "modelPreferences" => {
-                    members.put("modelPreferences", &mut model_preferences)?
+                    members.put("modelPreferences", &mut model_preferences)
                 }
-                "stopSequences" => members.put("stopSequences", &mut stop_sequences)?,
-                "systemPrompt" => members.put("systemPrompt", &mut system_prompt)?,
-                "task" => members.put("task", &mut task)?,
-                "temperature" => members.put("temperature", &mut temperature)?,
-                "toolChoice" => members.put("toolChoice", &mut tool_choice)?,
-                "tools" => members.put("tools", &mut tools)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "stopSequences" => members.put("stopSequences", &mut stop_sequences),
+                "systemPrompt" => members.put("systemPrompt", &mut system_prompt),
+                "task" => members.put("task", &mut task),
+                "temperature" => members.put("temperature", &mut temperature),
+                "toolChoice" => members.put("toolChoice", &mut tool_choice),
+                "tools" => members.put("tools", &mut tools),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -2941,13 +2941,13 @@ impl Record for CreateMessageResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "content" => members.put("content", &mut content)?,
-                "model" => members.put("model", &mut model)?,
-                "role" => members.put("role", &mut role)?,
-                "stopReason" => members.put("stopReason", &mut stop_reason)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "content" => members.put("content", &mut content),
+                "model" => members.put("model", &mut model),
+                "role" => members.put("role", &mut role),
+                "stopReason" => members.put("stopReason", &mut stop_reason),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -3026,10 +3026,10 @@ impl Record for CreateTaskResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "task" => members.put("task", &mut task)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "task" => members.put("task", &mut task),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -3168,19 +3168,19 @@ impl Record for DiscoverResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "cacheScope" => members.put("cacheScope", &mut cache_scope)?,
-                "capabilities" => members.put("capabilities", &mut capabilities)?,
-                "instructions" => members.put("instructions", &mut instructions)?,
+                "_meta" => members.put("_meta", &mut meta),
+                "cacheScope" => members.put("cacheScope", &mut cache_scope),
+                "capabilities" => members.put("capabilities", &mut capabilities),
+                "instructions" => members.put("instructions", &mut instructions),
                 "resultType" => {
-                    members.constant("resultType", "complete", &mut result_type)?
+                    members.constant("resultType", "complete", &mut result_type)
                 }
                 "supportedVersions" => {
-                    members.put("supportedVersions", &mut supported_versions)?
+                    members.put("supportedVersions", &mut supported_versions)
                 }
-                "ttlMs" => members.integer("ttlMs", &mut ttl_ms)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "ttlMs" => members.integer("ttlMs", &mut ttl_ms),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         let _ = result_type;
         Ok(Self {
@@ -3387,12 +3387,10 @@ impl Record for ElicitRequest {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "method" => {
-                    members.constant("method", "elicitation/create", &mut method)?
-                }
-                "params" => members.put("params", &mut params)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "method" => members.constant("method", "elicitation/create", &mut method),
+                "params" => members.put("params", &mut params),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         support::seen("method", method)?;
         Ok(Self {
@@ -3500,15 +3498,15 @@ impl Record for ElicitRequestFormParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "message" => members.put("message", &mut message)?,
-                "mode" => members.constant("mode", "form", &mut mode)?,
+                "_meta" => members.put("_meta", &mut meta),
+                "message" => members.put("message", &mut message),
+                "mode" => members.constant("mode", "form", &mut mode),
                 "requestedSchema" => {
-                    members.put("requestedSchema", &mut requested_schema)?
+                    members.put("requestedSchema", &mut requested_schema)
                 }
-                "task" => members.put("task", &mut task)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "task" => members.put("task", &mut task),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         let _ = mode;
         Ok(Self {
@@ -3704,14 +3702,14 @@ impl Record for ElicitRequestURLParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "elicitationId" => members.put("elicitationId", &mut elicitation_id)?,
-                "message" => members.put("message", &mut message)?,
-                "mode" => members.constant("mode", "url", &mut mode)?,
-                "task" => members.put("task", &mut task)?,
-                "url" => members.put("url", &mut url)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "elicitationId" => members.put("elicitationId", &mut elicitation_id),
+                "message" => members.put("message", &mut message),
+                "mode" => members.constant("mode", "url", &mut mode),
+                "task" => members.put("task", &mut task),
+                "url" => members.put("url", &mut url),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         support::seen("mode", mode)?;
         Ok(Self {
@@ -3820,12 +3818,12 @@ impl Record for ElicitRequestedSchema {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "$schema" => members.put("$schema", &mut schema)?,
-                "properties" => members.put("properties", &mut properties)?,
-                "required" => members.put("required", &mut required)?,
-                "type" => members.constant("type", "object", &mut ty)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "$schema" => members.put("$schema", &mut schema),
+                "properties" => members.put("properties", &mut properties),
+                "required" => members.put("required", &mut required),
+                "type" => members.constant("type", "object", &mut ty),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         support::seen("type", ty)?;
         Ok(Self {
@@ -3917,11 +3915,11 @@ impl Record for ElicitResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "action" => members.put("action", &mut action)?,
-                "content" => members.put("content", &mut content)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "action" => members.put("action", &mut action),
+                "content" => members.put("content", &mut content),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -4076,10 +4074,10 @@ impl Record for ElicitationCompleteNotificationParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "elicitationId" => members.put("elicitationId", &mut elicitation_id)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "elicitationId" => members.put("elicitationId", &mut elicitation_id),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -4171,12 +4169,12 @@ impl Record for EmbeddedResource {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "annotations" => members.put("annotations", &mut annotations)?,
-                "resource" => members.put("resource", &mut resource)?,
-                "type" => members.constant("type", "resource", &mut ty)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "annotations" => members.put("annotations", &mut annotations),
+                "resource" => members.put("resource", &mut resource),
+                "type" => members.constant("type", "resource", &mut ty),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         support::seen("type", ty)?;
         Ok(Self {
@@ -4245,12 +4243,12 @@ impl Record for EmptyResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
+                "_meta" => members.put("_meta", &mut meta),
                 "resultType" => {
-                    members.constant("resultType", "complete", &mut result_type)?
+                    members.constant("resultType", "complete", &mut result_type)
                 }
-                _ => members.extra(key, &mut extras)?,
-            }
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         let _ = result_type;
         Ok(Self {
@@ -4318,10 +4316,10 @@ impl Record for EnumOption {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "const" => members.put("const", &mut value)?,
-                "title" => members.put("title", &mut title)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "const" => members.put("const", &mut value),
+                "title" => members.put("title", &mut title),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             value: support::need("const", value)?,
@@ -4398,11 +4396,11 @@ impl Record for ErrorObject {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "code" => members.integer("code", &mut code)?,
-                "data" => members.put("data", &mut data)?,
-                "message" => members.put("message", &mut message)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "code" => members.integer("code", &mut code),
+                "data" => members.put("data", &mut data),
+                "message" => members.put("message", &mut message),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             code: support::need("code", code)?,
@@ -4595,13 +4593,13 @@ impl Record for GetPromptRequestParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "arguments" => members.put("arguments", &mut arguments)?,
-                "inputResponses" => members.put("inputResponses", &mut input_responses)?,
-                "name" => members.put("name", &mut name)?,
-                "requestState" => members.put("requestState", &mut request_state)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "arguments" => members.put("arguments", &mut arguments),
+                "inputResponses" => members.put("inputResponses", &mut input_responses),
+                "name" => members.put("name", &mut name),
+                "requestState" => members.put("requestState", &mut request_state),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -4696,14 +4694,14 @@ impl Record for GetPromptResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "description" => members.put("description", &mut description)?,
-                "messages" => members.put("messages", &mut messages)?,
+                "_meta" => members.put("_meta", &mut meta),
+                "description" => members.put("description", &mut description),
+                "messages" => members.put("messages", &mut messages),
                 "resultType" => {
-                    members.constant("resultType", "complete", &mut result_type)?
+                    members.constant("resultType", "complete", &mut result_type)
                 }
-                _ => members.extra(key, &mut extras)?,
-            }
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         let _ = result_type;
         Ok(Self {
@@ -4781,10 +4779,10 @@ impl Record for GetTaskPayloadRequestParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "taskId" => members.put("taskId", &mut task_id)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "taskId" => members.put("taskId", &mut task_id),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -4851,9 +4849,9 @@ impl Record for GetTaskPayloadResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -4926,10 +4924,10 @@ impl Record for GetTaskRequestParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "taskId" => members.put("taskId", &mut task_id)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "taskId" => members.put("taskId", &mut task_id),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -5064,16 +5062,16 @@ impl Record for GetTaskResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "createdAt" => members.put("createdAt", &mut created_at)?,
-                "lastUpdatedAt" => members.put("lastUpdatedAt", &mut last_updated_at)?,
-                "pollInterval" => members.integer("pollInterval", &mut poll_interval)?,
-                "status" => members.put("status", &mut status)?,
-                "statusMessage" => members.put("statusMessage", &mut status_message)?,
-                "taskId" => members.put("taskId", &mut task_id)?,
-                "ttl" => members.nullable_integer("ttl", &mut ttl)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "createdAt" => members.put("createdAt", &mut created_at),
+                "lastUpdatedAt" => members.put("lastUpdatedAt", &mut last_updated_at),
+                "pollInterval" => members.integer("pollInterval", &mut poll_interval),
+                "status" => members.put("status", &mut status),
+                "statusMessage" => members.put("statusMessage", &mut status_message),
+                "taskId" => members.put("taskId", &mut task_id),
+                "ttl" => members.nullable_integer("ttl", &mut ttl),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -5178,12 +5176,12 @@ impl Record for Icon {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "mimeType" => members.put("mimeType", &mut mime_type)?,
-                "sizes" => members.put("sizes", &mut sizes)?,
-                "src" => members.put("src", &mut src)?,
-                "theme" => members.put("theme", &mut theme)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "mimeType" => members.put("mimeType", &mut mime_type),
+                "sizes" => members.put("sizes", &mut sizes),
+                "src" => members.put("src", &mut src),
+                "theme" => members.put("theme", &mut theme),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             mime_type,
@@ -5341,13 +5339,13 @@ impl Record for ImageContent {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "annotations" => members.put("annotations", &mut annotations)?,
-                "data" => members.put("data", &mut data)?,
-                "mimeType" => members.put("mimeType", &mut mime_type)?,
-                "type" => members.constant("type", "image", &mut ty)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "annotations" => members.put("annotations", &mut annotations),
+                "data" => members.put("data", &mut data),
+                "mimeType" => members.put("mimeType", &mut mime_type),
+                "type" => members.constant("type", "image", &mut ty),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         support::seen("type", ty)?;
         Ok(Self {
@@ -5483,14 +5481,14 @@ impl Record for Implementation {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "description" => members.put("description", &mut description)?,
-                "icons" => members.put("icons", &mut icons)?,
-                "name" => members.put("name", &mut name)?,
-                "title" => members.put("title", &mut title)?,
-                "version" => members.put("version", &mut version)?,
-                "websiteUrl" => members.put("websiteUrl", &mut website_url)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "description" => members.put("description", &mut description),
+                "icons" => members.put("icons", &mut icons),
+                "name" => members.put("name", &mut name),
+                "title" => members.put("title", &mut title),
+                "version" => members.put("version", &mut version),
+                "websiteUrl" => members.put("websiteUrl", &mut website_url),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             description,
@@ -5646,14 +5644,14 @@ impl Record for InitializeRequestParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "capabilities" => members.put("capabilities", &mut capabilities)?,
-                "clientInfo" => members.put("clientInfo", &mut client_info)?,
+                "_meta" => members.put("_meta", &mut meta),
+                "capabilities" => members.put("capabilities", &mut capabilities),
+                "clientInfo" => members.put("clientInfo", &mut client_info),
                 "protocolVersion" => {
-                    members.put("protocolVersion", &mut protocol_version)?
+                    members.put("protocolVersion", &mut protocol_version)
                 }
-                _ => members.extra(key, &mut extras)?,
-            }
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -5765,15 +5763,15 @@ impl Record for InitializeResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "capabilities" => members.put("capabilities", &mut capabilities)?,
-                "instructions" => members.put("instructions", &mut instructions)?,
+                "_meta" => members.put("_meta", &mut meta),
+                "capabilities" => members.put("capabilities", &mut capabilities),
+                "instructions" => members.put("instructions", &mut instructions),
                 "protocolVersion" => {
-                    members.put("protocolVersion", &mut protocol_version)?
+                    members.put("protocolVersion", &mut protocol_version)
                 }
-                "serverInfo" => members.put("serverInfo", &mut server_info)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "serverInfo" => members.put("serverInfo", &mut server_info),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -5946,14 +5944,14 @@ impl Record for InputRequiredResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "inputRequests" => members.put("inputRequests", &mut input_requests)?,
-                "requestState" => members.put("requestState", &mut request_state)?,
+                "_meta" => members.put("_meta", &mut meta),
+                "inputRequests" => members.put("inputRequests", &mut input_requests),
+                "requestState" => members.put("requestState", &mut request_state),
                 "resultType" => {
-                    members.constant("resultType", "input_required", &mut result_type)?
+                    members.constant("resultType", "input_required", &mut result_type)
                 }
-                _ => members.extra(key, &mut extras)?,
-            }
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         support::seen("resultType", result_type)?;
         Ok(Self {
@@ -6155,14 +6153,14 @@ impl Record for LegacyTitledEnumSchema {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "default" => members.put("default", &mut default)?,
-                "description" => members.put("description", &mut description)?,
-                "enum" => members.put("enum", &mut values)?,
-                "enumNames" => members.put("enumNames", &mut enum_names)?,
-                "title" => members.put("title", &mut title)?,
-                "type" => members.constant("type", "string", &mut ty)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "default" => members.put("default", &mut default),
+                "description" => members.put("description", &mut description),
+                "enum" => members.put("enum", &mut values),
+                "enumNames" => members.put("enumNames", &mut enum_names),
+                "title" => members.put("title", &mut title),
+                "type" => members.constant("type", "string", &mut ty),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         support::seen("type", ty)?;
         Ok(Self {
@@ -6297,16 +6295,16 @@ impl Record for ListPromptsResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "cacheScope" => members.put("cacheScope", &mut cache_scope)?,
-                "nextCursor" => members.put("nextCursor", &mut next_cursor)?,
-                "prompts" => members.put("prompts", &mut prompts)?,
+                "_meta" => members.put("_meta", &mut meta),
+                "cacheScope" => members.put("cacheScope", &mut cache_scope),
+                "nextCursor" => members.put("nextCursor", &mut next_cursor),
+                "prompts" => members.put("prompts", &mut prompts),
                 "resultType" => {
-                    members.constant("resultType", "complete", &mut result_type)?
+                    members.constant("resultType", "complete", &mut result_type)
                 }
-                "ttlMs" => members.integer("ttlMs", &mut ttl_ms)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "ttlMs" => members.integer("ttlMs", &mut ttl_ms),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         let _ = result_type;
         Ok(Self {
@@ -6451,18 +6449,18 @@ impl Record for ListResourceTemplatesResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "cacheScope" => members.put("cacheScope", &mut cache_scope)?,
-                "nextCursor" => members.put("nextCursor", &mut next_cursor)?,
+                "_meta" => members.put("_meta", &mut meta),
+                "cacheScope" => members.put("cacheScope", &mut cache_scope),
+                "nextCursor" => members.put("nextCursor", &mut next_cursor),
                 "resourceTemplates" => {
-                    members.put("resourceTemplates", &mut resource_templates)?
+                    members.put("resourceTemplates", &mut resource_templates)
                 }
                 "resultType" => {
-                    members.constant("resultType", "complete", &mut result_type)?
+                    members.constant("resultType", "complete", &mut result_type)
                 }
-                "ttlMs" => members.integer("ttlMs", &mut ttl_ms)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "ttlMs" => members.integer("ttlMs", &mut ttl_ms),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         let _ = result_type;
         Ok(Self {
@@ -6607,16 +6605,16 @@ impl Record for ListResourcesResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "cacheScope" => members.put("cacheScope", &mut cache_scope)?,
-                "nextCursor" => members.put("nextCursor", &mut next_cursor)?,
-                "resources" => members.put("resources", &mut resources)?,
+                "_meta" => members.put("_meta", &mut meta),
+                "cacheScope" => members.put("cacheScope", &mut cache_scope),
+                "nextCursor" => members.put("nextCursor", &mut next_cursor),
+                "resources" => members.put("resources", &mut resources),
                 "resultType" => {
-                    members.constant("resultType", "complete", &mut result_type)?
+                    members.constant("resultType", "complete", &mut result_type)
                 }
-                "ttlMs" => members.integer("ttlMs", &mut ttl_ms)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "ttlMs" => members.integer("ttlMs", &mut ttl_ms),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         let _ = result_type;
         Ok(Self {
@@ -6697,10 +6695,10 @@ impl Record for ListRootsRequest {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "method" => members.constant("method", "roots/list", &mut method)?,
-                "params" => members.put("params", &mut params)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "method" => members.constant("method", "roots/list", &mut method),
+                "params" => members.put("params", &mut params),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         support::seen("method", method)?;
         Ok(Self {
@@ -6770,9 +6768,9 @@ impl Record for ListRootsRequestMetaObject {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "progressToken" => members.put("progressToken", &mut progress_token)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "progressToken" => members.put("progressToken", &mut progress_token),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             progress_token,
@@ -6833,9 +6831,9 @@ impl Record for ListRootsRequestParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -6909,10 +6907,10 @@ impl Record for ListRootsResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "roots" => members.put("roots", &mut roots)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "roots" => members.put("roots", &mut roots),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -6999,11 +6997,11 @@ impl Record for ListTasksResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "nextCursor" => members.put("nextCursor", &mut next_cursor)?,
-                "tasks" => members.put("tasks", &mut tasks)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "nextCursor" => members.put("nextCursor", &mut next_cursor),
+                "tasks" => members.put("tasks", &mut tasks),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -7137,16 +7135,16 @@ impl Record for ListToolsResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "cacheScope" => members.put("cacheScope", &mut cache_scope)?,
-                "nextCursor" => members.put("nextCursor", &mut next_cursor)?,
+                "_meta" => members.put("_meta", &mut meta),
+                "cacheScope" => members.put("cacheScope", &mut cache_scope),
+                "nextCursor" => members.put("nextCursor", &mut next_cursor),
                 "resultType" => {
-                    members.constant("resultType", "complete", &mut result_type)?
+                    members.constant("resultType", "complete", &mut result_type)
                 }
-                "tools" => members.put("tools", &mut tools)?,
-                "ttlMs" => members.integer("ttlMs", &mut ttl_ms)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "tools" => members.put("tools", &mut tools),
+                "ttlMs" => members.integer("ttlMs", &mut ttl_ms),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         let _ = result_type;
         Ok(Self {
@@ -7325,12 +7323,12 @@ impl Record for LoggingMessageNotificationParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "data" => members.put("data", &mut data)?,
-                "level" => members.put("level", &mut level)?,
-                "logger" => members.put("logger", &mut logger)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "data" => members.put("data", &mut data),
+                "level" => members.put("level", &mut level),
+                "logger" => members.put("logger", &mut logger),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -7398,9 +7396,9 @@ impl Record for ModelHint {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "name" => members.put("name", &mut name)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "name" => members.put("name", &mut name),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             name,
@@ -7496,14 +7494,14 @@ impl Record for ModelPreferences {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "costPriority" => members.put("costPriority", &mut cost_priority)?,
-                "hints" => members.put("hints", &mut hints)?,
+                "costPriority" => members.put("costPriority", &mut cost_priority),
+                "hints" => members.put("hints", &mut hints),
                 "intelligencePriority" => {
-                    members.put("intelligencePriority", &mut intelligence_priority)?
+                    members.put("intelligencePriority", &mut intelligence_priority)
                 }
-                "speedPriority" => members.put("speedPriority", &mut speed_priority)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "speedPriority" => members.put("speedPriority", &mut speed_priority),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             cost_priority,
@@ -7623,10 +7621,10 @@ impl Record for NotificationMetaObject {
                         .put(
                             "io.modelcontextprotocol/subscriptionId",
                             &mut subscription_id,
-                        )?
+                        )
                 }
-                _ => members.extra(key, &mut extras)?,
-            }
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             subscription_id,
@@ -7687,9 +7685,9 @@ impl Record for NotificationParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -7815,14 +7813,14 @@ impl Record for NumberSchema {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "default" => members.put("default", &mut default)?,
-                "description" => members.put("description", &mut description)?,
-                "maximum" => members.put("maximum", &mut maximum)?,
-                "minimum" => members.put("minimum", &mut minimum)?,
-                "title" => members.put("title", &mut title)?,
-                "type" => members.put("type", &mut ty)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "default" => members.put("default", &mut default),
+                "description" => members.put("description", &mut description),
+                "maximum" => members.put("maximum", &mut maximum),
+                "minimum" => members.put("minimum", &mut minimum),
+                "title" => members.put("title", &mut title),
+                "type" => members.put("type", &mut ty),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             default,
@@ -7957,10 +7955,10 @@ impl Record for PaginatedRequestParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "cursor" => members.put("cursor", &mut cursor)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "cursor" => members.put("cursor", &mut cursor),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -8215,13 +8213,13 @@ impl Record for ProgressNotificationParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "message" => members.put("message", &mut message)?,
-                "progress" => members.put("progress", &mut progress)?,
-                "progressToken" => members.put("progressToken", &mut progress_token)?,
-                "total" => members.put("total", &mut total)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "message" => members.put("message", &mut message),
+                "progress" => members.put("progress", &mut progress),
+                "progressToken" => members.put("progressToken", &mut progress_token),
+                "total" => members.put("total", &mut total),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -8357,14 +8355,14 @@ impl Record for Prompt {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "arguments" => members.put("arguments", &mut arguments)?,
-                "description" => members.put("description", &mut description)?,
-                "icons" => members.put("icons", &mut icons)?,
-                "name" => members.put("name", &mut name)?,
-                "title" => members.put("title", &mut title)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "arguments" => members.put("arguments", &mut arguments),
+                "description" => members.put("description", &mut description),
+                "icons" => members.put("icons", &mut icons),
+                "name" => members.put("name", &mut name),
+                "title" => members.put("title", &mut title),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -8470,12 +8468,12 @@ impl Record for PromptArgument {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "description" => members.put("description", &mut description)?,
-                "name" => members.put("name", &mut name)?,
-                "required" => members.put("required", &mut required)?,
-                "title" => members.put("title", &mut title)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "description" => members.put("description", &mut description),
+                "name" => members.put("name", &mut name),
+                "required" => members.put("required", &mut required),
+                "title" => members.put("title", &mut title),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             description,
@@ -8541,10 +8539,10 @@ impl Record for PromptMessage {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "content" => members.put("content", &mut content)?,
-                "role" => members.put("role", &mut role)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "content" => members.put("content", &mut content),
+                "role" => members.put("role", &mut role),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             content: support::need("content", content)?,
@@ -8621,11 +8619,11 @@ impl Record for PromptReference {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "name" => members.put("name", &mut name)?,
-                "title" => members.put("title", &mut title)?,
-                "type" => members.constant("type", "ref/prompt", &mut ty)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "name" => members.put("name", &mut name),
+                "title" => members.put("title", &mut title),
+                "type" => members.constant("type", "ref/prompt", &mut ty),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         support::seen("type", ty)?;
         Ok(Self {
@@ -8806,12 +8804,12 @@ impl Record for ReadResourceRequestParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "inputResponses" => members.put("inputResponses", &mut input_responses)?,
-                "requestState" => members.put("requestState", &mut request_state)?,
-                "uri" => members.put("uri", &mut uri)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "inputResponses" => members.put("inputResponses", &mut input_responses),
+                "requestState" => members.put("requestState", &mut request_state),
+                "uri" => members.put("uri", &mut uri),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -8941,15 +8939,15 @@ impl Record for ReadResourceResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "cacheScope" => members.put("cacheScope", &mut cache_scope)?,
-                "contents" => members.put("contents", &mut contents)?,
+                "_meta" => members.put("_meta", &mut meta),
+                "cacheScope" => members.put("cacheScope", &mut cache_scope),
+                "contents" => members.put("contents", &mut contents),
                 "resultType" => {
-                    members.constant("resultType", "complete", &mut result_type)?
+                    members.constant("resultType", "complete", &mut result_type)
                 }
-                "ttlMs" => members.integer("ttlMs", &mut ttl_ms)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "ttlMs" => members.integer("ttlMs", &mut ttl_ms),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         let _ = result_type;
         Ok(Self {
@@ -9024,9 +9022,9 @@ impl Record for RelatedTaskMetadata {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "taskId" => members.put("taskId", &mut task_id)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "taskId" => members.put("taskId", &mut task_id),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             task_id: support::need("taskId", task_id)?,
@@ -9180,24 +9178,24 @@ impl Record for RequestMetaObject {
                         .put(
                             "io.modelcontextprotocol/clientCapabilities",
                             &mut client_capabilities,
-                        )?
+                        )
                 }
                 "io.modelcontextprotocol/clientInfo" => {
-                    members.put("io.modelcontextprotocol/clientInfo", &mut client_info)?
+                    members.put("io.modelcontextprotocol/clientInfo", &mut client_info)
                 }
                 "io.modelcontextprotocol/logLevel" => {
-                    members.put("io.modelcontextprotocol/logLevel", &mut log_level)?
+                    members.put("io.modelcontextprotocol/logLevel", &mut log_level)
                 }
                 "io.modelcontextprotocol/protocolVersion" => {
                     members
                         .put(
                             "io.modelcontextprotocol/protocolVersion",
                             &mut protocol_version,
-                        )?
+                        )
                 }
-                "progressToken" => members.put("progressToken", &mut progress_token)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "progressToken" => members.put("progressToken", &mut progress_token),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             client_capabilities,
@@ -9296,9 +9294,9 @@ impl Record for RequestParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -9458,17 +9456,17 @@ impl Record for Resource {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "annotations" => members.put("annotations", &mut annotations)?,
-                "description" => members.put("description", &mut description)?,
-                "icons" => members.put("icons", &mut icons)?,
-                "mimeType" => members.put("mimeType", &mut mime_type)?,
-                "name" => members.put("name", &mut name)?,
-                "size" => members.integer("size", &mut size)?,
-                "title" => members.put("title", &mut title)?,
-                "uri" => members.put("uri", &mut uri)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "annotations" => members.put("annotations", &mut annotations),
+                "description" => members.put("description", &mut description),
+                "icons" => members.put("icons", &mut icons),
+                "mimeType" => members.put("mimeType", &mut mime_type),
+                "name" => members.put("name", &mut name),
+                "size" => members.integer("size", &mut size),
+                "title" => members.put("title", &mut title),
+                "uri" => members.put("uri", &mut uri),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -9710,18 +9708,18 @@ impl Record for ResourceLink {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "annotations" => members.put("annotations", &mut annotations)?,
-                "description" => members.put("description", &mut description)?,
-                "icons" => members.put("icons", &mut icons)?,
-                "mimeType" => members.put("mimeType", &mut mime_type)?,
-                "name" => members.put("name", &mut name)?,
-                "size" => members.integer("size", &mut size)?,
-                "title" => members.put("title", &mut title)?,
-                "type" => members.constant("type", "resource_link", &mut ty)?,
-                "uri" => members.put("uri", &mut uri)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "annotations" => members.put("annotations", &mut annotations),
+                "description" => members.put("description", &mut description),
+                "icons" => members.put("icons", &mut icons),
+                "mimeType" => members.put("mimeType", &mut mime_type),
+                "name" => members.put("name", &mut name),
+                "size" => members.integer("size", &mut size),
+                "title" => members.put("title", &mut title),
+                "type" => members.constant("type", "resource_link", &mut ty),
+                "uri" => members.put("uri", &mut uri),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         support::seen("type", ty)?;
         Ok(Self {
@@ -9886,16 +9884,16 @@ impl Record for ResourceTemplate {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "annotations" => members.put("annotations", &mut annotations)?,
-                "description" => members.put("description", &mut description)?,
-                "icons" => members.put("icons", &mut icons)?,
-                "mimeType" => members.put("mimeType", &mut mime_type)?,
-                "name" => members.put("name", &mut name)?,
-                "title" => members.put("title", &mut title)?,
-                "uriTemplate" => members.put("uriTemplate", &mut uri_template)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "annotations" => members.put("annotations", &mut annotations),
+                "description" => members.put("description", &mut description),
+                "icons" => members.put("icons", &mut icons),
+                "mimeType" => members.put("mimeType", &mut mime_type),
+                "name" => members.put("name", &mut name),
+                "title" => members.put("title", &mut title),
+                "uriTemplate" => members.put("uriTemplate", &mut uri_template),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -9972,10 +9970,10 @@ impl Record for ResourceTemplateReference {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "type" => members.constant("type", "ref/resource", &mut ty)?,
-                "uri" => members.put("uri", &mut uri)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "type" => members.constant("type", "ref/resource", &mut ty),
+                "uri" => members.put("uri", &mut uri),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         support::seen("type", ty)?;
         Ok(Self {
@@ -10053,10 +10051,10 @@ impl Record for ResourceUpdatedNotificationParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "uri" => members.put("uri", &mut uri)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "uri" => members.put("uri", &mut uri),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -10135,10 +10133,10 @@ impl Record for ResultMetaObject {
         while let Some(key) = members.key()? {
             match &*key {
                 "io.modelcontextprotocol/serverInfo" => {
-                    members.put("io.modelcontextprotocol/serverInfo", &mut server_info)?
+                    members.put("io.modelcontextprotocol/serverInfo", &mut server_info)
                 }
-                _ => members.extra(key, &mut extras)?,
-            }
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             server_info,
@@ -10275,11 +10273,11 @@ impl Record for Root {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "name" => members.put("name", &mut name)?,
-                "uri" => members.put("uri", &mut uri)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "name" => members.put("name", &mut name),
+                "uri" => members.put("uri", &mut uri),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -10369,11 +10367,11 @@ impl Record for SamplingMessage {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "content" => members.put("content", &mut content)?,
-                "role" => members.put("role", &mut role)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "content" => members.put("content", &mut content),
+                "role" => members.put("role", &mut role),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -10694,16 +10692,16 @@ impl Record for ServerCapabilities {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "completions" => members.put("completions", &mut completions)?,
-                "experimental" => members.put("experimental", &mut experimental)?,
-                "extensions" => members.put("extensions", &mut extensions)?,
-                "logging" => members.put("logging", &mut logging)?,
-                "prompts" => members.put("prompts", &mut prompts)?,
-                "resources" => members.put("resources", &mut resources)?,
-                "tasks" => members.put("tasks", &mut tasks)?,
-                "tools" => members.put("tools", &mut tools)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "completions" => members.put("completions", &mut completions),
+                "experimental" => members.put("experimental", &mut experimental),
+                "extensions" => members.put("extensions", &mut extensions),
+                "logging" => members.put("logging", &mut logging),
+                "prompts" => members.put("prompts", &mut prompts),
+                "resources" => members.put("resources", &mut resources),
+                "tasks" => members.put("tasks", &mut tasks),
+                "tools" => members.put("tools", &mut tools),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             completions,
@@ -10776,9 +10774,9 @@ impl Record for ServerCapabilitiesPrompts {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "listChanged" => members.put("listChanged", &mut list_changed)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "listChanged" => members.put("listChanged", &mut list_changed),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             list_changed,
@@ -10850,10 +10848,10 @@ impl Record for ServerCapabilitiesResources {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "listChanged" => members.put("listChanged", &mut list_changed)?,
-                "subscribe" => members.put("subscribe", &mut subscribe)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "listChanged" => members.put("listChanged", &mut list_changed),
+                "subscribe" => members.put("subscribe", &mut subscribe),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             list_changed,
@@ -10940,11 +10938,11 @@ impl Record for ServerCapabilitiesTasks {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "cancel" => members.put("cancel", &mut cancel)?,
-                "list" => members.put("list", &mut list)?,
-                "requests" => members.put("requests", &mut requests)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "cancel" => members.put("cancel", &mut cancel),
+                "list" => members.put("list", &mut list),
+                "requests" => members.put("requests", &mut requests),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             cancel,
@@ -11015,9 +11013,9 @@ impl Record for ServerCapabilitiesTasksRequests {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "tools" => members.put("tools", &mut tools)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "tools" => members.put("tools", &mut tools),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             tools,
@@ -11083,9 +11081,9 @@ impl Record for ServerCapabilitiesTasksRequestsTools {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "call" => members.put("call", &mut call)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "call" => members.put("call", &mut call),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             call,
@@ -11147,9 +11145,9 @@ impl Record for ServerCapabilitiesTools {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "listChanged" => members.put("listChanged", &mut list_changed)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "listChanged" => members.put("listChanged", &mut list_changed),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             list_changed,
@@ -11221,10 +11219,10 @@ impl Record for SetLevelRequestParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "level" => members.put("level", &mut level)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "level" => members.put("level", &mut level),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -11354,15 +11352,15 @@ impl Record for StringSchema {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "default" => members.put("default", &mut default)?,
-                "description" => members.put("description", &mut description)?,
-                "format" => members.put("format", &mut format)?,
-                "maxLength" => members.integer("maxLength", &mut max_length)?,
-                "minLength" => members.integer("minLength", &mut min_length)?,
-                "title" => members.put("title", &mut title)?,
-                "type" => members.constant("type", "string", &mut ty)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "default" => members.put("default", &mut default),
+                "description" => members.put("description", &mut description),
+                "format" => members.put("format", &mut format),
+                "maxLength" => members.integer("maxLength", &mut max_length),
+                "minLength" => members.integer("minLength", &mut min_length),
+                "title" => members.put("title", &mut title),
+                "type" => members.constant("type", "string", &mut ty),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         support::seen("type", ty)?;
         Ok(Self {
@@ -11500,10 +11498,10 @@ impl Record for SubscribeRequestParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "uri" => members.put("uri", &mut uri)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "uri" => members.put("uri", &mut uri),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -11616,19 +11614,19 @@ impl Record for SubscriptionFilter {
         while let Some(key) = members.key()? {
             match &*key {
                 "promptsListChanged" => {
-                    members.put("promptsListChanged", &mut prompts_list_changed)?
+                    members.put("promptsListChanged", &mut prompts_list_changed)
                 }
                 "resourceSubscriptions" => {
-                    members.put("resourceSubscriptions", &mut resource_subscriptions)?
+                    members.put("resourceSubscriptions", &mut resource_subscriptions)
                 }
                 "resourcesListChanged" => {
-                    members.put("resourcesListChanged", &mut resources_list_changed)?
+                    members.put("resourcesListChanged", &mut resources_list_changed)
                 }
                 "toolsListChanged" => {
-                    members.put("toolsListChanged", &mut tools_list_changed)?
+                    members.put("toolsListChanged", &mut tools_list_changed)
                 }
-                _ => members.extra(key, &mut extras)?,
-            }
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             prompts_list_changed,
@@ -11703,10 +11701,10 @@ impl Record for SubscriptionsAcknowledgedNotificationParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "notifications" => members.put("notifications", &mut notifications)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "notifications" => members.put("notifications", &mut notifications),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -11780,10 +11778,10 @@ impl Record for SubscriptionsListenRequestParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "notifications" => members.put("notifications", &mut notifications)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "notifications" => members.put("notifications", &mut notifications),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta: support::need("_meta", meta)?,
@@ -11850,12 +11848,12 @@ impl Record for SubscriptionsListenResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
+                "_meta" => members.put("_meta", &mut meta),
                 "resultType" => {
-                    members.constant("resultType", "complete", &mut result_type)?
+                    members.constant("resultType", "complete", &mut result_type)
                 }
-                _ => members.extra(key, &mut extras)?,
-            }
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         let _ = result_type;
         Ok(Self {
@@ -11940,17 +11938,17 @@ impl Record for SubscriptionsListenResultMetaObject {
         while let Some(key) = members.key()? {
             match &*key {
                 "io.modelcontextprotocol/serverInfo" => {
-                    members.put("io.modelcontextprotocol/serverInfo", &mut server_info)?
+                    members.put("io.modelcontextprotocol/serverInfo", &mut server_info)
                 }
                 "io.modelcontextprotocol/subscriptionId" => {
                     members
                         .put(
                             "io.modelcontextprotocol/subscriptionId",
                             &mut subscription_id,
-                        )?
+                        )
                 }
-                _ => members.extra(key, &mut extras)?,
-            }
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             server_info,
@@ -12080,15 +12078,15 @@ impl Record for Task {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "createdAt" => members.put("createdAt", &mut created_at)?,
-                "lastUpdatedAt" => members.put("lastUpdatedAt", &mut last_updated_at)?,
-                "pollInterval" => members.integer("pollInterval", &mut poll_interval)?,
-                "status" => members.put("status", &mut status)?,
-                "statusMessage" => members.put("statusMessage", &mut status_message)?,
-                "taskId" => members.put("taskId", &mut task_id)?,
-                "ttl" => members.nullable_integer("ttl", &mut ttl)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "createdAt" => members.put("createdAt", &mut created_at),
+                "lastUpdatedAt" => members.put("lastUpdatedAt", &mut last_updated_at),
+                "pollInterval" => members.integer("pollInterval", &mut poll_interval),
+                "status" => members.put("status", &mut status),
+                "statusMessage" => members.put("statusMessage", &mut status_message),
+                "taskId" => members.put("taskId", &mut task_id),
+                "ttl" => members.nullable_integer("ttl", &mut ttl),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             created_at: support::need("createdAt", created_at)?,
@@ -12161,9 +12159,9 @@ impl Record for TaskMetadata {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "ttl" => members.integer("ttl", &mut ttl)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "ttl" => members.integer("ttl", &mut ttl),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             ttl,
@@ -12360,16 +12358,16 @@ impl Record for TaskStatusNotificationParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "createdAt" => members.put("createdAt", &mut created_at)?,
-                "lastUpdatedAt" => members.put("lastUpdatedAt", &mut last_updated_at)?,
-                "pollInterval" => members.integer("pollInterval", &mut poll_interval)?,
-                "status" => members.put("status", &mut status)?,
-                "statusMessage" => members.put("statusMessage", &mut status_message)?,
-                "taskId" => members.put("taskId", &mut task_id)?,
-                "ttl" => members.nullable_integer("ttl", &mut ttl)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "createdAt" => members.put("createdAt", &mut created_at),
+                "lastUpdatedAt" => members.put("lastUpdatedAt", &mut last_updated_at),
+                "pollInterval" => members.integer("pollInterval", &mut poll_interval),
+                "status" => members.put("status", &mut status),
+                "statusMessage" => members.put("statusMessage", &mut status_message),
+                "taskId" => members.put("taskId", &mut task_id),
+                "ttl" => members.nullable_integer("ttl", &mut ttl),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -12517,12 +12515,12 @@ impl Record for TextContent {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "annotations" => members.put("annotations", &mut annotations)?,
-                "text" => members.put("text", &mut text)?,
-                "type" => members.constant("type", "text", &mut ty)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "annotations" => members.put("annotations", &mut annotations),
+                "text" => members.put("text", &mut text),
+                "type" => members.constant("type", "text", &mut ty),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         support::seen("type", ty)?;
         Ok(Self {
@@ -12615,12 +12613,12 @@ impl Record for TextResourceContents {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "mimeType" => members.put("mimeType", &mut mime_type)?,
-                "text" => members.put("text", &mut text)?,
-                "uri" => members.put("uri", &mut uri)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "mimeType" => members.put("mimeType", &mut mime_type),
+                "text" => members.put("text", &mut text),
+                "uri" => members.put("uri", &mut uri),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -12756,15 +12754,15 @@ impl Record for TitledMultiSelectEnumSchema {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "default" => members.put("default", &mut default)?,
-                "description" => members.put("description", &mut description)?,
-                "items" => members.put("items", &mut items)?,
-                "maxItems" => members.integer("maxItems", &mut max_items)?,
-                "minItems" => members.integer("minItems", &mut min_items)?,
-                "title" => members.put("title", &mut title)?,
-                "type" => members.constant("type", "array", &mut ty)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "default" => members.put("default", &mut default),
+                "description" => members.put("description", &mut description),
+                "items" => members.put("items", &mut items),
+                "maxItems" => members.integer("maxItems", &mut max_items),
+                "minItems" => members.integer("minItems", &mut min_items),
+                "title" => members.put("title", &mut title),
+                "type" => members.constant("type", "array", &mut ty),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         support::seen("type", ty)?;
         Ok(Self {
@@ -12833,9 +12831,9 @@ impl Record for TitledMultiSelectEnumSchemaItems {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "anyOf" => members.put("anyOf", &mut any_of)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "anyOf" => members.put("anyOf", &mut any_of),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             any_of: support::need("anyOf", any_of)?,
@@ -12939,13 +12937,13 @@ impl Record for TitledSingleSelectEnumSchema {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "default" => members.put("default", &mut default)?,
-                "description" => members.put("description", &mut description)?,
-                "oneOf" => members.put("oneOf", &mut one_of)?,
-                "title" => members.put("title", &mut title)?,
-                "type" => members.constant("type", "string", &mut ty)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "default" => members.put("default", &mut default),
+                "description" => members.put("description", &mut description),
+                "oneOf" => members.put("oneOf", &mut one_of),
+                "title" => members.put("title", &mut title),
+                "type" => members.constant("type", "string", &mut ty),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         support::seen("type", ty)?;
         Ok(Self {
@@ -13116,17 +13114,17 @@ impl Record for Tool {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "annotations" => members.put("annotations", &mut annotations)?,
-                "description" => members.put("description", &mut description)?,
-                "execution" => members.put("execution", &mut execution)?,
-                "icons" => members.put("icons", &mut icons)?,
-                "inputSchema" => members.put("inputSchema", &mut input_schema)?,
-                "name" => members.put("name", &mut name)?,
-                "outputSchema" => members.put("outputSchema", &mut output_schema)?,
-                "title" => members.put("title", &mut title)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "annotations" => members.put("annotations", &mut annotations),
+                "description" => members.put("description", &mut description),
+                "execution" => members.put("execution", &mut execution),
+                "icons" => members.put("icons", &mut icons),
+                "inputSchema" => members.put("inputSchema", &mut input_schema),
+                "name" => members.put("name", &mut name),
+                "outputSchema" => members.put("outputSchema", &mut output_schema),
+                "title" => members.put("title", &mut title),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -13375,14 +13373,14 @@ impl Record for ToolAnnotations {
         while let Some(key) = members.key()? {
             match &*key {
                 "destructiveHint" => {
-                    members.put("destructiveHint", &mut destructive_hint)?
+                    members.put("destructiveHint", &mut destructive_hint)
                 }
-                "idempotentHint" => members.put("idempotentHint", &mut idempotent_hint)?,
-                "openWorldHint" => members.put("openWorldHint", &mut open_world_hint)?,
-                "readOnlyHint" => members.put("readOnlyHint", &mut read_only_hint)?,
-                "title" => members.put("title", &mut title)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "idempotentHint" => members.put("idempotentHint", &mut idempotent_hint),
+                "openWorldHint" => members.put("openWorldHint", &mut open_world_hint),
+                "readOnlyHint" => members.put("readOnlyHint", &mut read_only_hint),
+                "title" => members.put("title", &mut title),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             destructive_hint,
@@ -13450,9 +13448,9 @@ impl Record for ToolChoice {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "mode" => members.put("mode", &mut mode)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "mode" => members.put("mode", &mut mode),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             mode,
@@ -13571,9 +13569,9 @@ impl Record for ToolExecution {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "taskSupport" => members.put("taskSupport", &mut task_support)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "taskSupport" => members.put("taskSupport", &mut task_support),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             task_support,
@@ -13690,16 +13688,16 @@ impl Record for ToolResultContent {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "content" => members.put("content", &mut content)?,
-                "isError" => members.put("isError", &mut is_error)?,
+                "_meta" => members.put("_meta", &mut meta),
+                "content" => members.put("content", &mut content),
+                "isError" => members.put("isError", &mut is_error),
                 "structuredContent" => {
-                    members.put("structuredContent", &mut structured_content)?
+                    members.put("structuredContent", &mut structured_content)
                 }
-                "toolUseId" => members.put("toolUseId", &mut tool_use_id)?,
-                "type" => members.constant("type", "tool_result", &mut ty)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "toolUseId" => members.put("toolUseId", &mut tool_use_id),
+                "type" => members.constant("type", "tool_result", &mut ty),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         support::seen("type", ty)?;
         Ok(Self {
@@ -13802,13 +13800,13 @@ impl Record for ToolUseContent {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "id" => members.put("id", &mut id)?,
-                "input" => members.put("input", &mut input)?,
-                "name" => members.put("name", &mut name)?,
-                "type" => members.constant("type", "tool_use", &mut ty)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "id" => members.put("id", &mut id),
+                "input" => members.put("input", &mut input),
+                "name" => members.put("name", &mut name),
+                "type" => members.constant("type", "tool_use", &mut ty),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         support::seen("type", ty)?;
         Ok(Self {
@@ -13885,10 +13883,10 @@ impl Record for UnsubscribeRequestParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "uri" => members.put("uri", &mut uri)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "uri" => members.put("uri", &mut uri),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -14024,15 +14022,15 @@ impl Record for UntitledMultiSelectEnumSchema {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "default" => members.put("default", &mut default)?,
-                "description" => members.put("description", &mut description)?,
-                "items" => members.put("items", &mut items)?,
-                "maxItems" => members.integer("maxItems", &mut max_items)?,
-                "minItems" => members.integer("minItems", &mut min_items)?,
-                "title" => members.put("title", &mut title)?,
-                "type" => members.constant("type", "array", &mut ty)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "default" => members.put("default", &mut default),
+                "description" => members.put("description", &mut description),
+                "items" => members.put("items", &mut items),
+                "maxItems" => members.integer("maxItems", &mut max_items),
+                "minItems" => members.integer("minItems", &mut min_items),
+                "title" => members.put("title", &mut title),
+                "type" => members.constant("type", "array", &mut ty),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         support::seen("type", ty)?;
         Ok(Self {
@@ -14103,10 +14101,10 @@ impl Record for UntitledMultiSelectEnumSchemaItems {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "enum" => members.put("enum", &mut values)?,
-                "type" => members.constant("type", "string", &mut ty)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "enum" => members.put("enum", &mut values),
+                "type" => members.constant("type", "string", &mut ty),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         support::seen("type", ty)?;
         Ok(Self {
@@ -14211,13 +14209,13 @@ impl Record for UntitledSingleSelectEnumSchema {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "default" => members.put("default", &mut default)?,
-                "description" => members.put("description", &mut description)?,
-                "enum" => members.put("enum", &mut values)?,
-                "title" => members.put("title", &mut title)?,
-                "type" => members.constant("type", "string", &mut ty)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "default" => members.put("default", &mut default),
+                "description" => members.put("description", &mut description),
+                "enum" => members.put("enum", &mut values),
+                "title" => members.put("title", &mut title),
+                "type" => members.constant("type", "string", &mut ty),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         support::seen("type", ty)?;
         Ok(Self {

@@ -263,20 +263,21 @@ fn reader(ty: &TypeDef, fields: &[Field], out: &mut String) {
             TypeRef::Constant(value) => {
                 writeln!(
                     out,
-                    "{key:?} => members.constant({key:?}, {value:?}, &mut {name})?,"
+                    "{key:?} => members.constant({key:?}, {value:?}, &mut {name}),"
                 )
             }
-            TypeRef::Integer => writeln!(out, "{key:?} => members.integer({key:?}, &mut {name})?,"),
+            TypeRef::Integer => writeln!(out, "{key:?} => members.integer({key:?}, &mut {name}),"),
             TypeRef::Nullable(inner) if **inner == TypeRef::Integer => {
                 writeln!(
                     out,
-                    "{key:?} => members.nullable_integer({key:?}, &mut {name})?,"
+                    "{key:?} => members.nullable_integer({key:?}, &mut {name}),"
                 )
             }
-            _ => writeln!(out, "{key:?} => members.put({key:?}, &mut {name})?,"),
+            _ => writeln!(out, "{key:?} => members.put({key:?}, &mut {name}),"),
         };
     }
-    out.push_str("_ => members.extra(key, &mut extras)?,\n}\n}\n");
+    // One `?` for all members: each one is compiled to a path of its own, which drops what was read.
+    out.push_str("_ => members.extra(key, &mut extras),\n}?;\n}\n");
     let mut inits = String::new();
     for field in fields {
         let key = &field.json_name;

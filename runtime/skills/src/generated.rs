@@ -100,9 +100,9 @@ impl Record for GetSkillRequestParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "uri" => members.put("uri", &mut uri)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "uri" => members.put("uri", &mut uri),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             uri: support::need("uri", uri)?,
@@ -213,14 +213,14 @@ impl Record for GetSkillResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "cacheScope" => members.put("cacheScope", &mut cache_scope)?,
+                "cacheScope" => members.put("cacheScope", &mut cache_scope),
                 "resultType" => {
-                    members.constant("resultType", "complete", &mut result_type)?
+                    members.constant("resultType", "complete", &mut result_type)
                 }
-                "skill" => members.put("skill", &mut skill)?,
-                "ttlMs" => members.integer("ttlMs", &mut ttl_ms)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "skill" => members.put("skill", &mut skill),
+                "ttlMs" => members.integer("ttlMs", &mut ttl_ms),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         let _ = result_type;
         Ok(Self {
@@ -295,9 +295,9 @@ impl Record for ListSkillsRequestParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "cursor" => members.put("cursor", &mut cursor)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "cursor" => members.put("cursor", &mut cursor),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             cursor,
@@ -412,15 +412,15 @@ impl Record for ListSkillsResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "cacheScope" => members.put("cacheScope", &mut cache_scope)?,
-                "nextCursor" => members.put("nextCursor", &mut next_cursor)?,
+                "cacheScope" => members.put("cacheScope", &mut cache_scope),
+                "nextCursor" => members.put("nextCursor", &mut next_cursor),
                 "resultType" => {
-                    members.constant("resultType", "complete", &mut result_type)?
+                    members.constant("resultType", "complete", &mut result_type)
                 }
-                "skills" => members.put("skills", &mut skills)?,
-                "ttlMs" => members.integer("ttlMs", &mut ttl_ms)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "skills" => members.put("skills", &mut skills),
+                "ttlMs" => members.integer("ttlMs", &mut ttl_ms),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         let _ = result_type;
         Ok(Self {
@@ -504,10 +504,10 @@ impl Record for ReadResourceDirectoryRequestParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "cursor" => members.put("cursor", &mut cursor)?,
-                "uri" => members.put("uri", &mut uri)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "cursor" => members.put("cursor", &mut cursor),
+                "uri" => members.put("uri", &mut uri),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             cursor,
@@ -588,13 +588,13 @@ impl Record for ReadResourceDirectoryResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "nextCursor" => members.put("nextCursor", &mut next_cursor)?,
-                "resources" => members.put("resources", &mut resources)?,
+                "nextCursor" => members.put("nextCursor", &mut next_cursor),
+                "resources" => members.put("resources", &mut resources),
                 "resultType" => {
-                    members.constant("resultType", "complete", &mut result_type)?
+                    members.constant("resultType", "complete", &mut result_type)
                 }
-                _ => members.extra(key, &mut extras)?,
-            }
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         let _ = result_type;
         Ok(Self {
@@ -671,11 +671,11 @@ impl Record for Skill {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "frontmatter" => members.put("frontmatter", &mut frontmatter)?,
-                "resources" => members.put("resources", &mut resources)?,
-                "uri" => members.put("uri", &mut uri)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "frontmatter" => members.put("frontmatter", &mut frontmatter),
+                "resources" => members.put("resources", &mut resources),
+                "uri" => members.put("uri", &mut uri),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             frontmatter: support::need("frontmatter", frontmatter)?,
@@ -751,10 +751,10 @@ impl Record for SkillFrontmatter {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "description" => members.put("description", &mut description)?,
-                "name" => members.put("name", &mut name)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "description" => members.put("description", &mut description),
+                "name" => members.put("name", &mut name),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             description: support::need("description", description)?,
@@ -824,11 +824,11 @@ impl Record for SkillResource {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "digest" => members.put("digest", &mut digest)?,
-                "size" => members.integer("size", &mut size)?,
-                "uri" => members.put("uri", &mut uri)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "digest" => members.put("digest", &mut digest),
+                "size" => members.integer("size", &mut size),
+                "uri" => members.put("uri", &mut uri),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             digest: support::need("digest", digest)?,

@@ -137,10 +137,10 @@ impl Record for CancelTaskRequestParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "taskId" => members.put("taskId", &mut task_id)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "taskId" => members.put("taskId", &mut task_id),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -209,12 +209,12 @@ impl Record for CancelTaskResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
+                "_meta" => members.put("_meta", &mut meta),
                 "resultType" => {
-                    members.constant("resultType", "complete", &mut result_type)?
+                    members.constant("resultType", "complete", &mut result_type)
                 }
-                _ => members.extra(key, &mut extras)?,
-            }
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         let _ = result_type;
         Ok(Self {
@@ -352,19 +352,19 @@ impl Record for CreateTaskResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "createdAt" => members.put("createdAt", &mut created_at)?,
-                "lastUpdatedAt" => members.put("lastUpdatedAt", &mut last_updated_at)?,
+                "_meta" => members.put("_meta", &mut meta),
+                "createdAt" => members.put("createdAt", &mut created_at),
+                "lastUpdatedAt" => members.put("lastUpdatedAt", &mut last_updated_at),
                 "pollIntervalMs" => {
-                    members.integer("pollIntervalMs", &mut poll_interval_ms)?
+                    members.integer("pollIntervalMs", &mut poll_interval_ms)
                 }
-                "resultType" => members.constant("resultType", "task", &mut result_type)?,
-                "status" => members.put("status", &mut status)?,
-                "statusMessage" => members.put("statusMessage", &mut status_message)?,
-                "taskId" => members.put("taskId", &mut task_id)?,
-                "ttlMs" => members.nullable_integer("ttlMs", &mut ttl_ms)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "resultType" => members.constant("resultType", "task", &mut result_type),
+                "status" => members.put("status", &mut status),
+                "statusMessage" => members.put("statusMessage", &mut status_message),
+                "taskId" => members.put("taskId", &mut task_id),
+                "ttlMs" => members.nullable_integer("ttlMs", &mut ttl_ms),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         support::seen("resultType", result_type)?;
         Ok(Self {
@@ -468,10 +468,10 @@ impl Record for GetTaskRequestParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "taskId" => members.put("taskId", &mut task_id)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "taskId" => members.put("taskId", &mut task_id),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -660,24 +660,24 @@ impl Record for GetTaskResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "createdAt" => members.put("createdAt", &mut created_at)?,
-                "error" => members.put("error", &mut error)?,
-                "inputRequests" => members.put("inputRequests", &mut input_requests)?,
-                "lastUpdatedAt" => members.put("lastUpdatedAt", &mut last_updated_at)?,
+                "_meta" => members.put("_meta", &mut meta),
+                "createdAt" => members.put("createdAt", &mut created_at),
+                "error" => members.put("error", &mut error),
+                "inputRequests" => members.put("inputRequests", &mut input_requests),
+                "lastUpdatedAt" => members.put("lastUpdatedAt", &mut last_updated_at),
                 "pollIntervalMs" => {
-                    members.integer("pollIntervalMs", &mut poll_interval_ms)?
+                    members.integer("pollIntervalMs", &mut poll_interval_ms)
                 }
-                "result" => members.put("result", &mut result)?,
+                "result" => members.put("result", &mut result),
                 "resultType" => {
-                    members.constant("resultType", "complete", &mut result_type)?
+                    members.constant("resultType", "complete", &mut result_type)
                 }
-                "status" => members.put("status", &mut status)?,
-                "statusMessage" => members.put("statusMessage", &mut status_message)?,
-                "taskId" => members.put("taskId", &mut task_id)?,
-                "ttlMs" => members.nullable_integer("ttlMs", &mut ttl_ms)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "status" => members.put("status", &mut status),
+                "statusMessage" => members.put("statusMessage", &mut status_message),
+                "taskId" => members.put("taskId", &mut task_id),
+                "ttlMs" => members.nullable_integer("ttlMs", &mut ttl_ms),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         let _ = result_type;
         Ok(Self {
@@ -988,21 +988,21 @@ impl Record for TaskStatusNotificationParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "createdAt" => members.put("createdAt", &mut created_at)?,
-                "error" => members.put("error", &mut error)?,
-                "inputRequests" => members.put("inputRequests", &mut input_requests)?,
-                "lastUpdatedAt" => members.put("lastUpdatedAt", &mut last_updated_at)?,
+                "_meta" => members.put("_meta", &mut meta),
+                "createdAt" => members.put("createdAt", &mut created_at),
+                "error" => members.put("error", &mut error),
+                "inputRequests" => members.put("inputRequests", &mut input_requests),
+                "lastUpdatedAt" => members.put("lastUpdatedAt", &mut last_updated_at),
                 "pollIntervalMs" => {
-                    members.integer("pollIntervalMs", &mut poll_interval_ms)?
+                    members.integer("pollIntervalMs", &mut poll_interval_ms)
                 }
-                "result" => members.put("result", &mut result)?,
-                "status" => members.put("status", &mut status)?,
-                "statusMessage" => members.put("statusMessage", &mut status_message)?,
-                "taskId" => members.put("taskId", &mut task_id)?,
-                "ttlMs" => members.nullable_integer("ttlMs", &mut ttl_ms)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "result" => members.put("result", &mut result),
+                "status" => members.put("status", &mut status),
+                "statusMessage" => members.put("statusMessage", &mut status_message),
+                "taskId" => members.put("taskId", &mut task_id),
+                "ttlMs" => members.nullable_integer("ttlMs", &mut ttl_ms),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -1128,9 +1128,9 @@ impl Record for TaskSubscriptionAcknowledgedNotifications {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "taskIds" => members.put("taskIds", &mut task_ids)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "taskIds" => members.put("taskIds", &mut task_ids),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             task_ids,
@@ -1194,9 +1194,9 @@ impl Record for TaskSubscriptionNotifications {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "taskIds" => members.put("taskIds", &mut task_ids)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "taskIds" => members.put("taskIds", &mut task_ids),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             task_ids,
@@ -1278,11 +1278,11 @@ impl Record for UpdateTaskRequestParams {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
-                "inputResponses" => members.put("inputResponses", &mut input_responses)?,
-                "taskId" => members.put("taskId", &mut task_id)?,
-                _ => members.extra(key, &mut extras)?,
-            }
+                "_meta" => members.put("_meta", &mut meta),
+                "inputResponses" => members.put("inputResponses", &mut input_responses),
+                "taskId" => members.put("taskId", &mut task_id),
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         Ok(Self {
             meta,
@@ -1353,12 +1353,12 @@ impl Record for UpdateTaskResult {
         let mut extras = Extras::default();
         while let Some(key) = members.key()? {
             match &*key {
-                "_meta" => members.put("_meta", &mut meta)?,
+                "_meta" => members.put("_meta", &mut meta),
                 "resultType" => {
-                    members.constant("resultType", "complete", &mut result_type)?
+                    members.constant("resultType", "complete", &mut result_type)
                 }
-                _ => members.extra(key, &mut extras)?,
-            }
+                _ => members.extra(key, &mut extras),
+            }?;
         }
         let _ = result_type;
         Ok(Self {
