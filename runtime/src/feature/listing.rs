@@ -2,18 +2,21 @@
 //!
 //! A [`Listing`] never changes; changing what is offered makes the next one. Knows no peer and no transport.
 
+mod places;
+
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::HashMap,
     fmt::{self, Display},
     sync::{Arc, OnceLock, PoisonError, RwLock},
 };
 
-use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
-use trueform_schema::{Conform, ErrorObject, Method, Revision, Revisions, View, violations};
+use trueform_schema::{
+    Conform, ErrorObject, Method, Revision, Revisions, View, Violation, violations,
+};
 
+use self::places::{Mark, Place, Places, Words};
 use super::{caching::Caching, form::Forms, visibility::Sight};
 use crate::{
-    check::did_you_mean,
     error::Error,
     gate::{Checked, Policy},
     jsonrpc::{self, ErrorDetail},
@@ -64,12 +67,7 @@ pub(crate) trait Item: Send + Sync + Sized + 'static {
 #[derive(Debug)]
 pub(crate) struct Entry<T> {
     pub(crate) item: Arc<T>,
-    /// Grows in the order of the list and never changes; 0 before the item is in a list.
-    order: u64,
-    /// How many items of this name the list remembers from before: tells their cursors from those of this one.
-    round: u32,
-    /// Whether it is listed and can be looked up.
-    pub(crate) enabled: bool,
+    pub(crate) mark: Mark,
 }
 
 impl<T> Entry<T> {
@@ -77,9 +75,7 @@ impl<T> Entry<T> {
     pub(crate) fn new(item: T) -> Self {
         Self {
             item: Arc::new(item),
-            order: 0,
-            round: 0,
-            enabled: true,
+            mark: Mark::NEW,
         }
     }
 }
@@ -88,9 +84,7 @@ impl<T> Clone for Entry<T> {
     fn clone(&self) -> Self {
         Self {
             item: self.item.clone(),
-            order: self.order,
-            round: self.round,
-            enabled: self.enabled,
+            mark: self.mark,
         }
     }
 }
@@ -105,13 +99,26 @@ pub(crate) fn unlistable<'i, T: Item>(
         let has_list = |at: &Revision| T::METHOD.rules(*at).is_some();
         for revision in revisions.iter().filter(has_list) {
             let found = violations(&item.shown(View::at(revision)), revision);
-            let (kind, name, place) = (T::KIND, item.name(), item.place());
-            problems.extend(found.iter().map(|violation| {
-                format!("{kind} `{name}` ({place}) cannot be listed at {revision}: {violation}")
-            }));
+            add_unlistable(&mut problems, T::KIND, item.name(), item.place(), &found);
         }
     }
     problems
+}
+
+/// Says of the item `name` what a list of its kind cannot show of it.
+fn add_unlistable(
+    problems: &mut Vec<String>,
+    kind: &str,
+    name: &str,
+    place: &dyn Display,
+    found: &[Violation],
+) {
+    for violation in found {
+        let revision = violation.revision();
+        problems.push(format!(
+            "{kind} `{name}` ({place}) cannot be listed at {revision}: {violation}"
+        ));
+    }
 }
 
 /// Says that a name is taken, with both places.
@@ -123,34 +130,13 @@ pub(crate) fn name_taken<T: Item>(name: &str, first: &dyn Display, second: &dyn 
     )
 }
 
-/// Most items that a list remembers after they were removed or disabled, for the cursors that lead to them. The oldest is forgotten
-/// first.
-const MAX_GONE: usize = 1024;
-
-/// An item that was listed.
-#[derive(Clone, Debug)]
-struct Gone {
-    name: Box<str>,
-    order: u64,
-    round: u32,
-}
-
-impl Gone {
-    fn is(&self, name: &str, round: u32) -> bool {
-        *self.name == *name && self.round == round
-    }
-}
-
 type Pages = Result<Vec<Checked>, ErrorObject>;
 
 /// The items of a feature at one moment.
 pub(crate) struct Listing<T> {
     entries: Vec<Entry<T>>,
-    by_name: HashMap<Box<str>, usize>,
-    /// Where in the entries the disabled ones are, in order.
-    disabled: Box<[usize]>,
-    /// What was listed before, the oldest first.
-    gone: VecDeque<Gone>,
+    /// Where the entries stand.
+    places: Places,
     page_size: usize,
     /// The same on every page (V-8).
     caching: Caching,
@@ -159,26 +145,29 @@ pub(crate) struct Listing<T> {
 }
 
 impl<T: Item> Listing<T> {
+    const WORDS: Words = Words {
+        kind: T::KIND,
+        key: T::KEY,
+        rule: T::RULE,
+        method: T::METHOD,
+    };
+
     /// A listing of `entries`, whose names differ.
-    pub(crate) fn new(mut entries: Vec<Entry<T>>, page_size: usize) -> Self {
-        let mut last = entries.iter().map(|entry| entry.order).max().unwrap_or(0);
-        for entry in entries.iter_mut().filter(|entry| entry.order == 0) {
-            last += 1;
-            entry.order = last;
+    pub(crate) fn new(entries: Vec<Entry<T>>, page_size: usize) -> Self {
+        let places = Places::new(placed(&entries));
+        Self::at(entries, places, page_size.max(1), Caching::default())
+    }
+
+    /// A listing of `entries` at `places`.
+    fn at(mut entries: Vec<Entry<T>>, places: Places, page_size: usize, caching: Caching) -> Self {
+        for (entry, mark) in entries.iter_mut().zip(places.marks()) {
+            entry.mark = mark;
         }
-        let by_name = entries
-            .iter()
-            .enumerate()
-            .map(|(at, entry)| (entry.item.name().into(), at))
-            .collect();
-        let is_disabled = |at: &usize| !entries[*at].enabled;
         Self {
-            disabled: (0..entries.len()).filter(is_disabled).collect(),
             entries,
-            by_name,
-            gone: VecDeque::new(),
-            page_size: page_size.max(1),
-            caching: Caching::default(),
+            places,
+            page_size,
+            caching,
             pages: Default::default(),
         }
     }
@@ -188,68 +177,36 @@ impl<T: Item> Listing<T> {
     }
 
     /// The same listing with other entries, new ones at the end.
-    pub(crate) fn with_entries(&self, mut entries: Vec<Entry<T>>) -> Self {
-        for entry in entries.iter_mut().filter(|entry| entry.order == 0) {
-            let before = self
-                .gone
-                .iter()
-                .rfind(|gone| *gone.name == *entry.item.name());
-            entry.round = before.map_or(0, |gone| gone.round.wrapping_add(1));
-        }
-        let mut next = Self {
-            caching: self.caching,
-            ..Self::new(entries, self.page_size)
-        };
-        let was_listed = self.entries.iter().filter(|entry| entry.enabled);
-        let gone = was_listed.filter(|entry| next.get(entry.item.name(), None).is_none());
-        let gone = gone.map(|entry| Gone {
-            name: entry.item.name().into(),
-            order: entry.order,
-            round: entry.round,
-        });
-        let gone: Vec<Gone> = gone.collect();
-        // One that is disabled again and again takes one place.
-        let before = self
-            .gone
-            .iter()
-            .filter(|one| !gone.iter().any(|new| new.is(&one.name, one.round)));
-        let mut all: VecDeque<Gone> = before.chain(&gone).cloned().collect();
-        all.drain(..all.len().saturating_sub(MAX_GONE));
-        next.gone = all;
-        next
+    pub(crate) fn with_entries(&self, entries: Vec<Entry<T>>) -> Self {
+        let places = self.places.followed_by(placed(&entries));
+        Self::at(entries, places, self.page_size, self.caching)
     }
 
     /// The items that are enabled, in order. A caller may see fewer of them.
     pub(crate) fn visible(&self) -> impl Iterator<Item = &Arc<T>> {
         self.entries
             .iter()
-            .filter(|entry| entry.enabled)
+            .filter(|entry| entry.mark.enabled)
             .map(|entry| &entry.item)
     }
 
     /// The item that is listed as `name` for a caller with `sight`.
     pub(crate) fn get(&self, name: &str, sight: Option<&Sight<'_>>) -> Option<&Arc<T>> {
-        /// Up to here comparing names is cheaper than hashing one.
-        const FEW: usize = 12;
-        let entry = match self.entries.len() {
-            ..=FEW => self.entries.iter().find(|entry| entry.item.name() == name),
-            _ => self.by_name.get(name).map(|at| &self.entries[*at]),
-        };
-        let item = entry.filter(|entry| entry.enabled).map(|entry| &entry.item);
+        let item = &self.entries[self.places.get(name)?].item;
         match sight {
-            None => item,
-            Some(sight) => item.filter(|item| sees(sight, item)),
+            Some(sight) if !sees(sight, item) => None,
+            _ => Some(item),
         }
     }
 
     /// Whether there is an item `name`, listed or hidden.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.by_name.contains_key(name)
+        self.places.has(name)
     }
 
     /// Whether any item is disabled.
     pub(crate) fn has_disabled(&self) -> bool {
-        !self.disabled.is_empty()
+        self.places.has_disabled()
     }
 
     /// As [`get`](Self::get).
@@ -276,7 +233,7 @@ impl<T: Item> Listing<T> {
         sight: Option<&Sight<'_>>,
     ) -> Result<&Arc<T>, ErrorObject> {
         self.get(name, sight)
-            .ok_or_else(|| self.unknown(name, pointer, sight))
+            .ok_or_else(|| self.places.unknown(&Self::WORDS, name, pointer, sight))
     }
 
     /// The page that `cursor` asks for (P-1, P-3), as `view` shows it to a caller with `sight`. Without one the pages are written
@@ -295,24 +252,27 @@ impl<T: Item> Listing<T> {
         let entry = match cursor {
             None => 0,
             Some(cursor) => self
-                .entry_of(cursor, sight)
+                .places
+                .of_cursor(&Self::WORDS, cursor, sight)
                 .ok_or_else(|| invalid_cursor(cursor))?,
         };
-        if let Some(sight) = sight {
-            return self.seen_page(entry, sight, view, policy);
+        if sight.is_some() {
+            // Not kept: another caller may see something else (I-2).
+            let seen = self.places.seen_from(entry, T::METHOD, sight);
+            return self.write_page(&self.first(seen), view, policy);
         }
-        // Among those that are enabled.
-        let start = entry - self.disabled.partition_point(|at| *at < entry);
+        let start = self.places.enabled_before(entry);
         if start % self.page_size != 0 {
             // A cursor from before the list changed: the page starts where no written one does.
-            return self.write_page(self.enabled_from(entry), view, policy);
+            let enabled = self.places.enabled_from(entry);
+            return self.write_page(&self.first(enabled), view, policy);
         }
         let revision = view.revision().unwrap_or(Revision::LATEST);
         let pages = self.pages[revision as usize].get_or_init(|| {
-            let visible: Vec<_> = self.visible().collect();
-            let starts = (0..visible.len().max(1)).step_by(self.page_size);
+            let enabled: Vec<usize> = self.places.enabled_from(0).collect();
+            let starts = (0..enabled.len().max(1)).step_by(self.page_size);
             starts
-                .map(|start| self.write_page(visible[start..].iter().copied(), view, policy))
+                .map(|start| self.write_page(&enabled[start..], view, policy))
                 .collect()
         });
         match pages {
@@ -321,112 +281,37 @@ impl<T: Item> Listing<T> {
         }
     }
 
-    /// The page of what a caller sees, from the entry `entry` on. Not kept: another caller may see something else (I-2).
-    #[cold]
-    fn seen_page(
-        &self,
-        entry: usize,
-        sight: &Sight<'_>,
-        view: View<'_>,
-        policy: Policy,
-    ) -> Result<Checked, ErrorObject> {
-        let seen = self.enabled_from(entry);
-        let seen = seen.filter(|item| sees(sight, item));
-        self.write_page(seen, view, policy)
+    /// As many of `items` as [`write_page`](Self::write_page) looks at.
+    fn first(&self, items: impl Iterator<Item = usize>) -> Vec<usize> {
+        items.take(self.page_size.saturating_add(1)).collect()
     }
 
-    /// A page of the first of `items`.
-    fn write_page<'i>(
+    /// A page of the first of `items`, which stand at these places.
+    fn write_page(
         &self,
-        mut items: impl Iterator<Item = &'i Arc<T>>,
+        items: &[usize],
         view: View<'_>,
         policy: Policy,
     ) -> Result<Checked, ErrorObject> {
-        let first = items.by_ref().take(self.page_size);
-        let shown = first.map(|item| item.shown(view)).collect();
-        let next = items.next().map(|next| self.cursor(next.name()));
+        let mut shown = Vec::with_capacity(items.len().min(self.page_size));
+        for at in items.iter().take(self.page_size) {
+            shown.push(self.entries[*at].item.shown(view));
+        }
+        let next = items.get(self.page_size);
+        let next = next.map(|next| self.places.cursor(&Self::WORDS, *next));
         let mut page = T::page(shown, next);
         T::cache(&mut page, self.caching);
         Checked::new(&page, view, policy, T::METHOD.as_str())
     }
+}
 
-    /// The enabled items from the entry `entry` on.
-    fn enabled_from(&self, entry: usize) -> impl Iterator<Item = &Arc<T>> {
-        let enabled = self.entries[entry..].iter().filter(|entry| entry.enabled);
-        enabled.map(|entry| &entry.item)
-    }
-
-    /// Where in the entries the item stands that `cursor` names, or stood; `None` if the caller does not see it.
-    fn entry_of(&self, cursor: &str, sight: Option<&Sight<'_>>) -> Option<usize> {
-        let text = String::from_utf8(URL_SAFE_NO_PAD.decode(cursor).ok()?).ok()?;
-        let (round, name) = text.strip_prefix(T::KIND)?.split_once(':')?;
-        let round = match round {
-            "" => 0,
-            round => round.strip_prefix('+')?.parse().ok()?,
-        };
-        if sight.is_some_and(|sight| !sight.sees(T::METHOD, name)) {
-            return None;
-        }
-        let now = self.by_name.get(name).copied();
-        if let Some(at) = now.filter(|at| self.entries[*at].round == round) {
-            // One that is disabled: the page begins with what comes after it.
-            let was_listed = || self.gone.iter().any(|gone| gone.is(name, round));
-            return (self.entries[at].enabled || was_listed()).then_some(at);
-        }
-        // An item of that name that comes again is another one, at the end: what is between the two would be left out.
-        let gone = self.gone.iter().rfind(|gone| gone.is(name, round))?;
-        Some(
-            self.entries
-                .partition_point(|entry| entry.order < gone.order),
-        )
-    }
-
-    /// The cursor of the page that begins with the listed item `name`. It has the kind of the items too, so that another list, which
-    /// may have an item of the same name, refuses it (P-3).
-    fn cursor(&self, name: &str) -> String {
-        let entry = self.by_name.get(name).map(|at| &self.entries[*at]);
-        let text = match entry.map_or(0, |entry| entry.round) {
-            0 => format!("{}:{name}", T::KIND),
-            round => format!("{}+{round}:{name}", T::KIND),
-        };
-        URL_SAFE_NO_PAD.encode(text)
-    }
-
-    #[cold]
-    fn unknown(&self, name: &str, pointer: &'static str, sight: Option<&Sight<'_>>) -> ErrorObject {
-        /// Most names that an error lists.
-        const LISTED: usize = 20;
-        let kind = T::KIND;
-        let is_seen = |item: &&Arc<T>| sight.is_none_or(|sight| sees(sight, item));
-        let seen = self.visible().filter(is_seen);
-        let visible: Vec<&str> = seen.map(|item| item.name()).collect();
-        let mut message = format!("unknown {kind} `{}`", jsonrpc::shortened(name));
-        match did_you_mean(name, visible.iter().copied()) {
-            Some(near) => message.push_str(&format!("; did you mean `{near}`?")),
-            None if visible.is_empty() => {
-                message.push_str(&format!("; this server has no {kind}s"));
-            }
-            None => {
-                let listed: Vec<String> = visible
-                    .iter()
-                    .take(LISTED)
-                    .map(|name| format!("`{name}`"))
-                    .collect();
-                message.push_str(&format!("; this server has {}", listed.join(", ")));
-                if visible.len() > LISTED {
-                    message.push_str(&format!(" and {} more", visible.len() - LISTED));
-                }
-            }
-        }
-        let found = format!("string of {} bytes", name.len() + 2);
-        let fault = ErrorDetail::new(
-            pointer,
-            T::RULE,
-            format!("the {} of a {kind}", T::KEY),
-            found,
-        );
-        jsonrpc::invalid_params(message, &fault)
-    }
+/// The places of `entries`, before they are in a list.
+fn placed<T: Item>(entries: &[Entry<T>]) -> Vec<Place> {
+    let place = |entry: &Entry<T>| Place {
+        name: entry.item.name().into(),
+        mark: entry.mark,
+    };
+    entries.iter().map(place).collect()
 }
 
 /// Whether a caller with `sight` sees `item`.
@@ -537,8 +422,9 @@ impl<T: Item> Listed<T> {
     pub(crate) fn enable(&self, name: &str, enabled: bool) -> bool {
         let changed = self.change(|entries| {
             let entry = entries.iter_mut().find(|entry| entry.item.name() == name);
-            let changed = entry
-                .is_some_and(|entry| std::mem::replace(&mut entry.enabled, enabled) != enabled);
+            let changed = entry.is_some_and(|entry| {
+                std::mem::replace(&mut entry.mark.enabled, enabled) != enabled
+            });
             Ok::<_, std::convert::Infallible>(changed)
         });
         changed.unwrap_or_else(|never| match never {})

@@ -210,7 +210,7 @@ const FIXED: &[(&str, &str, &str)] = &[
     ("Folder", "runtime/src/feature/resources/folder.rs", "MAX_ENTRIES"),
     ("Folder", "runtime/src/feature/resources/folder.rs", "MAX_PATH"),
     ("Folder", "runtime/src/feature/resources/folder.rs", "MAX_DEPTH"),
-    ("Lists of a server", "runtime/src/feature/listing.rs", "MAX_GONE"),
+    ("Lists of a server", "runtime/src/feature/listing/places.rs", "MAX_GONE"),
     ("Metrics", "runtime/src/feature/layer/metrics.rs", "MOST_ROWS"),
     ("Event store in memory", "runtime/src/store/memory_events.rs", "SESSION_STREAMS"),
 ];

@@ -2,9 +2,10 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use trueform_schema::{ListPromptsResult, Prompt};
 
-use super::*;
+use super::{places::MAX_GONE, *};
 use crate::{
     feature::visibility::{Viewer, Visibility},
     principal::Principal,
@@ -64,6 +65,12 @@ fn page(listing: &Listing<Counted>, cursor: Option<&str>, sight: Option<&Sight<'
 
 fn cursor(name: &str) -> String {
     URL_SAFE_NO_PAD.encode(format!("thing:{name}"))
+}
+
+/// Where the page begins that `cursor` asks for.
+fn entry_of(listing: &Listing<Counted>, cursor: &str) -> Option<usize> {
+    let places = &listing.places;
+    places.of_cursor(&Listing::<Counted>::WORDS, cursor, None)
 }
 
 // Issue 10: after the first time a list of 10,000 is a copy of the same bytes, for each page and each revision.
@@ -195,16 +202,16 @@ fn cursors_of_what_is_gone() {
     assert_eq!(added, Ok(true));
     assert_eq!(first("item_00010"), Ok(item(12)));
     assert_eq!(first("item_00039"), Ok(item(10)));
-    let again = listed.now().cursor("item_00010");
+    let listing = listed.now();
+    let again = listing.places.cursor(&Listing::<Counted>::WORDS, 37);
     assert_eq!(again, URL_SAFE_NO_PAD.encode("thing+1:item_00010"));
-    let at = listed.now().entry_of(&again, None);
-    assert_eq!(at, Some(37));
+    assert_eq!(entry_of(&listing, &again), Some(37));
     for never in [
         "thing+2:item_00010",
         "thing+x:item_00010",
         "thing1:item_00010",
     ] {
-        let at = listed.now().entry_of(&URL_SAFE_NO_PAD.encode(never), None);
+        let at = entry_of(&listing, &URL_SAFE_NO_PAD.encode(never));
         assert_eq!(at, None, "{never}");
     }
     assert_eq!(first("item_00099"), Err(-32602));
@@ -215,9 +222,9 @@ fn cursors_of_what_is_gone() {
         assert!(listed.remove(&format!("item_{at:05}")));
     }
     let listing = listed.now();
-    assert_eq!(listing.gone.len(), MAX_GONE);
-    assert_eq!(listing.entry_of(&cursor("item_00000"), None), None);
-    assert_eq!(listing.entry_of(&cursor("item_00001"), None), Some(0));
+    assert_eq!(listing.places.gone.len(), MAX_GONE);
+    assert_eq!(entry_of(&listing, &cursor("item_00000")), None);
+    assert_eq!(entry_of(&listing, &cursor("item_00001")), Some(0));
 }
 
 // The names that are suggested are those that the caller sees.

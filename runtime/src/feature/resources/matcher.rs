@@ -63,5 +63,5 @@ impl Matcher {
 }
 
 fn is_hidden(entry: &Entry<TemplateResource>, sight: Option<&Sight<'_>>) -> bool {
-    !entry.enabled || sight.is_some_and(|sight| !sees(sight, &entry.item))
+    !entry.mark.enabled || sight.is_some_and(|sight| !sees(sight, &entry.item))
 }

@@ -35,7 +35,7 @@ pub(super) fn decoded_uri(uri: &str) -> Option<String> {
 }
 
 fn is_hidden(entry: &Entry<StaticResource>, sight: Option<&Sight<'_>>) -> bool {
-    !entry.enabled || sight.is_some_and(|sight| !sees(sight, &entry.item))
+    !entry.mark.enabled || sight.is_some_and(|sight| !sees(sight, &entry.item))
 }
 
 /// Whether everyone with `sight` reads all of `listing`.
