@@ -91,6 +91,27 @@ impl Engine {
         Answered::Page(listing.page(cursor, sight.as_ref(), view, policy))
     }
 
+    /// The reply with `response`, if there is room for it.
+    fn answered(&self, cx: Admitted<'_>, response: Result<Outgoing, ErrorObject>) -> Reply {
+        let (id, revision) = (cx.id, cx.revision());
+        // A handshake is answered: the session that it opened would be there without its client.
+        if cx.opening.is_none()
+            && response.as_ref().is_ok_and(Outgoing::is_counted)
+            && let Err(refusal) = self.host.unread.check()
+        {
+            return RefusedMessage::turned_away(&refusal, revision).reply(id);
+        }
+        let response = response.map(|response| response.counted(&self.host.unread));
+        match (response, cx.opening) {
+            (Ok(response), None) => Reply::Ready(response),
+            (Ok(response), Some(opening)) => match self.opened(&cx, opening) {
+                Ok(()) => Reply::Ready(response),
+                Err(refusal) => RefusedMessage::turned_away(&refusal, revision).reply(id),
+            },
+            (Err(error), _) => Reply::Ready(refused_call(id, revision, &error)),
+        }
+    }
+
     /// The argument that `params` are about (L-3).
     fn argument(
         &self,
@@ -127,31 +148,18 @@ impl ServeMethods for Engine {
     fn answer<M: Request>(&self, cx: Admitted<'_>, answered: Answered<M>) -> Reply {
         let (id, revision) = (cx.id, cx.revision());
         let response = match answered {
-            Answered::Result(result) => result.and_then(|result| {
+            Answered::Result(Ok(result)) => {
                 let policy = self.host.settings.outgoing;
                 let view = self.host.view(revision);
                 Outgoing::result(id, view, policy, M::METHOD.as_str(), &result)
-            }),
-            Answered::Page(page) => page.map(|page| Outgoing::written(id, revision, &page)),
+            }
+            Answered::Page(Ok(page)) => Ok(Outgoing::written(id, revision, &page)),
             Answered::Called(Ok(called)) => return self.called(id, revision, called),
-            Answered::Called(Err(error)) => Err(error),
+            Answered::Result(Err(error))
+            | Answered::Page(Err(error))
+            | Answered::Called(Err(error)) => Err(error),
         };
-        // A handshake is answered: the session that it opened would be there without its client.
-        if cx.opening.is_none()
-            && response.as_ref().is_ok_and(Outgoing::is_counted)
-            && let Err(refusal) = self.host.unread.check()
-        {
-            return RefusedMessage::turned_away(&refusal, revision).reply(id);
-        }
-        let response = response.map(|response| response.counted(&self.host.unread));
-        match (response, cx.opening) {
-            (Ok(response), None) => Reply::Ready(response),
-            (Ok(response), Some(opening)) => match self.opened(&cx, opening) {
-                Ok(()) => Reply::Ready(response),
-                Err(refusal) => RefusedMessage::turned_away(&refusal, revision).reply(id),
-            },
-            (Err(error), _) => Reply::Ready(refused_call(id, revision, &error)),
-        }
+        self.answered(cx, response)
     }
 
     fn not_served(&self, cx: Admitted<'_>, method: Method) -> Reply {

@@ -224,11 +224,7 @@ impl Exchange {
     ///
     /// # Errors
     /// -32603 if the revision does not allow the result.
-    pub(crate) fn result<T: Conform + ?Sized>(
-        &self,
-        what: &str,
-        result: &T,
-    ) -> Result<Outgoing, ErrorObject> {
+    pub(crate) fn result(&self, what: &str, result: &dyn Conform) -> Result<Outgoing, ErrorObject> {
         let policy = self.host.settings.outgoing;
         Outgoing::result(&self.id, self.view(), policy, what, result)
     }

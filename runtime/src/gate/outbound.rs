@@ -86,12 +86,12 @@ impl Outgoing {
     ///
     /// # Errors
     /// -32603 if the revision of the view does not allow the result.
-    pub(crate) fn result<T: Conform + ?Sized>(
+    pub(crate) fn result(
         id: &RequestId,
         view: View<'_>,
         policy: Policy,
         what: &str,
-        result: &T,
+        result: &dyn Conform,
     ) -> Result<Self, ErrorObject> {
         let revision = view.revision().unwrap_or(Revision::LATEST);
         check(policy, result, revision, what)?;

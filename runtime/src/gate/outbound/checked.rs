@@ -28,9 +28,9 @@ pub enum Policy {
 ///
 /// # Errors
 /// -32603 with a message for the peer: the value cannot be expressed at its revision, or at any. The log has the pointer and the rule.
-pub(super) fn check<T: Conform + ?Sized>(
+pub(super) fn check(
     policy: Policy,
-    value: &T,
+    value: &dyn Conform,
     revision: Revision,
     what: &str,
 ) -> Result<(), ErrorObject> {
@@ -47,7 +47,7 @@ pub(super) fn check<T: Conform + ?Sized>(
 
 /// The error for `value`, which `revision` does not allow: another revision does, or none.
 #[cold]
-fn held_back<T: Conform + ?Sized>(value: &T, revision: Revision, what: &str) -> ErrorObject {
+fn held_back(value: &dyn Conform, revision: Revision, what: &str) -> ErrorObject {
     let mut revisions = Revision::ALL.into_iter();
     let elsewhere = revisions.any(|other| conform(value, other).is_ok());
     jsonrpc::internal(match elsewhere {
@@ -80,8 +80,8 @@ impl Checked {
     ///
     /// # Errors
     /// -32603 if the revision of the view does not allow it.
-    pub(crate) fn new<T: Conform>(
-        result: &T,
+    pub(crate) fn new(
+        result: &dyn Conform,
         view: View<'_>,
         policy: Policy,
         what: &str,
