@@ -104,9 +104,9 @@ impl Inbound {
     ///
     /// # Errors
     /// -32602, with pointer, rule, what was expected and what was found.
-    pub(crate) fn check_params<T: Conform>(
+    pub(crate) fn check_params(
         self,
-        decoded: &T,
+        decoded: &dyn Conform,
         method: Method,
         revision: Revision,
         text: Option<&str>,
@@ -116,9 +116,9 @@ impl Inbound {
             .map_err(|fault| jsonrpc::params_error(method.as_str(), &fault))
     }
 
-    fn fault_of_params<T: Conform>(
+    fn fault_of_params(
         self,
-        decoded: &T,
+        decoded: &dyn Conform,
         method: Method,
         revision: Revision,
         text: Option<&str>,
@@ -283,9 +283,9 @@ impl Inbound {
     }
 
     /// The first thing that is wrong with `value`, which was decoded from `text`.
-    fn look<T: Conform + ?Sized>(
+    fn look(
         self,
-        value: &T,
+        value: &dyn Conform,
         revision: Revision,
         text: &str,
         prefix: &str,
@@ -330,9 +330,9 @@ impl Inbound {
 
     /// Compares `text` with what `value`, decoded from it, says at `revision`.
     // DEC-12
-    fn compare<T: Encode + ?Sized>(
+    fn compare(
         self,
-        value: &T,
+        value: &dyn Encode,
         revision: Revision,
         text: &str,
         prefix: &str,

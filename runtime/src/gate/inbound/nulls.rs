@@ -83,9 +83,25 @@ pub(super) struct WithoutNulls<T> {
 #[inline(never)]
 pub(super) fn read_without<T>(
     text: &str,
-    mut error: DecodeError,
+    error: DecodeError,
     mut decode: impl FnMut(&str) -> Result<T, DecodeError>,
 ) -> Result<WithoutNulls<T>, DecodeError> {
+    let mut value = None;
+    let mut read = |text: &str| decode(text).map(|decoded| value = Some(decoded));
+    let (text, first) = shortened(text, error, &mut read)?;
+    let value = value.unwrap_or_else(|| unreachable!("`shortened` ends with a text that was read"));
+    Ok(WithoutNulls { value, text, first })
+}
+
+/// The text that `read` accepts, and the first null that was left out. Apart from the value, so that it is compiled once.
+///
+/// # Errors
+/// Those of [`read_without`].
+fn shortened(
+    text: &str,
+    mut error: DecodeError,
+    read: &mut dyn FnMut(&str) -> Result<(), DecodeError>,
+) -> Result<(String, ErrorDetail), DecodeError> {
     let name = Leniency::NullMembers.name();
     let mut first = None;
     let mut text = text.to_owned();
@@ -97,14 +113,10 @@ pub(super) fn read_without<T>(
             let expected = format!("{}, or no such member", expected(&error));
             ErrorDetail::new(error.pointer().to_owned(), name, expected, "null")
         });
-        match decode(&shorter) {
-            Ok(value) => {
+        match read(&shorter) {
+            Ok(()) => {
                 let first = first.unwrap_or_else(|| unreachable!("set above"));
-                return Ok(WithoutNulls {
-                    value,
-                    text: shorter,
-                    first,
-                });
+                return Ok((shorter, first));
             }
             Err(next) if lacks_what_was_null(&error, &next) => return Err(error),
             Err(next) => (error, text) = (next, shorter),
