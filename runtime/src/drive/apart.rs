@@ -3,6 +3,7 @@
 use std::{future::Future, sync::Arc};
 
 use tokio::{runtime::Handle, time::sleep};
+use trueform_schema::methods::BoxFuture;
 
 use super::CallFuture;
 use crate::{
@@ -22,7 +23,9 @@ use crate::{
 pub(crate) fn run_apart(work: ApartWork) -> bool {
     match Handle::try_current() {
         Ok(runtime) => {
-            drop(runtime.spawn(driven(work)));
+            // Boxed, so that a task of the runtime is compiled once for all futures of this type.
+            let driven: BoxFuture<'static, ()> = Box::pin(driven(work));
+            drop(runtime.spawn(driven));
             true
         }
         Err(_) => false,

@@ -6,7 +6,7 @@ use std::{
 };
 
 use tokio::{runtime::Handle, time::Instant};
-use trueform_schema::{Method, ProgressNotificationParams, ProgressToken};
+use trueform_schema::{Method, ProgressNotificationParams, ProgressToken, methods::BoxFuture};
 
 use super::{Exchange, Sent};
 use crate::gate;
@@ -168,13 +168,15 @@ impl Exchange {
         };
         reported.has_timer = true;
         let exchange = Arc::downgrade(self);
-        runtime.spawn(async move {
+        // Boxed, so that a task of the runtime is compiled once for all futures of this type.
+        let timer: BoxFuture<'static, ()> = Box::pin(async move {
             tokio::time::sleep(wait).await;
             if let Some(exchange) = exchange.upgrade() {
                 exchange.progress.lock().has_timer = false;
                 exchange.send_kept();
             }
         });
+        runtime.spawn(timer);
     }
 
     /// The last progress that was sent.
