@@ -19,9 +19,9 @@ mod logged;
 mod thread;
 
 use self::{
-    around::{Around, LAYER},
-    instead::set_aside,
-    logged::{log_error, log_failure},
+    around::Around,
+    instead::{instead, set_aside},
+    logged::{log_drop, log_error, log_failure},
     thread::{FromThread, on_thread},
 };
 use super::{
@@ -33,7 +33,7 @@ use super::{
     visibility::Sight,
 };
 use crate::{
-    contained::{contained, guarded},
+    contained::guarded,
     exchange::{Context, Exchange, MessageSink, Ticket, polling},
     gate::{Outgoing, Unread},
     trace::{self, Unanswered},
@@ -86,23 +86,10 @@ pub(crate) fn run<C: Callable>(
     // Entered by the engine, which looked at the request first.
     let span = tracing::Span::current();
     span.record("name", callable.name());
-    let enters_late = cx.0.enters_late();
-    let ticket = match enters_late {
-        true => cx.0.check_room().map(|()| None).map_err(Some),
-        false => cx.0.enter(),
-    };
-    let ticket = match ticket {
+    let ticket = match enter(&cx.0, &span, conditions) {
         Ok(ticket) => ticket,
-        Err(error) => return not_entered(&span, error),
+        Err(refused) => return refused,
     };
-    let room = conditions.unread.check();
-    let room = room.and_then(|()| match conditions.capacity {
-        Some(capacity) => capacity.call(),
-        None => Ok(()),
-    });
-    if let Err(refusal) = room {
-        return Called::TurnedAway(refusal);
-    }
     let mut call = RunningCall {
         callable: callable.clone(),
         cx,
@@ -118,7 +105,7 @@ pub(crate) fn run<C: Callable>(
     match pending {
         Pending::Done(end) if !call.cx.0.has_handover() => call.ready(end, conditions.message),
         pending => {
-            if enters_late {
+            if call.cx.0.enters_late() {
                 match call.cx.0.enter() {
                     Ok(ticket) => call.ticket = ticket,
                     Err(error) => {
@@ -136,6 +123,28 @@ pub(crate) fn run<C: Callable>(
             }))
         }
     }
+}
+
+/// Takes the id of a call, unless that is done when the call waits, and looks for room for it.
+///
+/// # Errors
+/// What becomes of the call instead.
+fn enter(
+    exchange: &Arc<Exchange>,
+    span: &tracing::Span,
+    conditions: &Conditions<'_>,
+) -> Result<Option<Ticket>, Called> {
+    let ticket = match exchange.enters_late() {
+        true => exchange.check_room().map(|()| None).map_err(Some),
+        false => exchange.enter(),
+    };
+    let ticket = ticket.map_err(|error| not_entered(span, error))?;
+    let room = conditions.unread.check();
+    let room = room.and_then(|()| match conditions.capacity {
+        Some(capacity) => capacity.call(),
+        None => Ok(()),
+    });
+    room.map(|()| ticket).map_err(Called::TurnedAway)
 }
 
 /// One call, apart from what is left to do of it.
@@ -230,30 +239,18 @@ impl<C: Callable> RunningCall<C> {
     /// Lets each layer look at the call, then runs it if all of them admit it at once.
     #[cold]
     fn enter_layers(&mut self, layers: &Layers, params: C::Params) -> Pending<C> {
-        let mut around = Around {
-            scopes: Vec::with_capacity(layers.len()),
-            admitted: 0,
-            begun: Instant::now(),
-        };
         let info = CallInfo {
             context: &self.cx,
             name: self.callable.name(),
             annotations: self.callable.annotations(),
         };
-        for layer in layers {
-            match guarded(|| layer.begin(&info)) {
-                Ok(Ok(scope)) => around.scopes.extend(scope),
-                Ok(Err(error)) => {
-                    self.around = Some(Box::new(around));
-                    return Pending::Done(Ok(Err(error)));
-                }
-                Err(panic) => {
-                    self.around = Some(Box::new(around));
-                    return Pending::Done(Err(Failure::LayerPanicked(panic)));
-                }
-            }
-        }
+        let (around, begun) = Around::begin(layers, &info);
         self.around = Some(Box::new(around));
+        match begun {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => return Pending::Done(Ok(Err(error))),
+            Err(failure) => return Pending::Done(Err(failure)),
+        }
         let mut cx = task::Context::from_waker(Waker::noop());
         match self.poll_admitted(&mut cx) {
             Poll::Ready(Ok(())) => start(&self.callable, &self.cx, params),
@@ -264,17 +261,10 @@ impl<C: Callable> RunningCall<C> {
 
     /// Ready when every layer has admitted the call, in order.
     fn poll_admitted(&mut self, cx: &mut task::Context<'_>) -> Poll<Result<(), Failure>> {
-        let Some(around) = &mut self.around else {
-            return Poll::Ready(Ok(()));
-        };
-        while let Some(scope) = around.scopes.get_mut(around.admitted) {
-            match guarded(|| scope.poll_admitted(cx)) {
-                Ok(Poll::Ready(())) => around.admitted += 1,
-                Ok(Poll::Pending) => return Poll::Pending,
-                Err(panic) => return Poll::Ready(Err(Failure::LayerPanicked(panic))),
-            }
+        match &mut self.around {
+            Some(around) => around.poll_admitted(cx),
+            None => Poll::Ready(Ok(())),
         }
-        Poll::Ready(Ok(()))
     }
 
     /// What becomes of a call that needed no waiting. What it sent meanwhile goes before the response.
@@ -306,7 +296,18 @@ impl<C: Callable> RunningCall<C> {
         let exchange = &self.cx.0;
         exchange.finish();
         let response = match end {
-            Ok(Err(error)) if error.has_instead() => self.respond_instead(error, message),
+            Ok(Err(mut error)) if error.has_instead() => {
+                match instead(
+                    exchange,
+                    callable.name(),
+                    callable.place(),
+                    &mut error,
+                    message,
+                ) {
+                    Some(response) => response,
+                    None => callable.respond(&self.cx, Err(error)),
+                }
+            }
             Ok(outcome) => callable.respond(&self.cx, outcome),
             Err(failure) => {
                 log_failure(callable.name(), callable.place(), &failure);
@@ -361,19 +362,10 @@ impl<C: Callable> Job for PendingCall<C> {
 
     fn timeout(&self) -> Option<Timeout> {
         let own = self.call.callable.timeout();
-        let scopes = self.call.around.iter().flat_map(|around| &around.scopes);
-        let limits = scopes.filter_map(|scope| contained(LAYER, || scope.time_limit()).flatten());
-        let Some(limit) = limits.min() else {
-            return own;
-        };
-        Some(match own {
-            None => Timeout::of(limit),
-            Some(own) => Timeout {
-                limit: own.limit.min(limit),
-                hard_limit: Some(own.hard_limit.map_or(limit, |hard| hard.min(limit))),
-                ..own
-            },
-        })
+        match &self.call.around {
+            Some(around) => around.timeout(own),
+            None => own,
+        }
     }
 
     fn poll(&mut self, cx: &mut task::Context<'_>, pool: Pool) -> Poll<Completion> {
@@ -435,26 +427,23 @@ impl<C: Callable> Job for PendingCall<C> {
                     let (exchange, span) = (&self.call.cx.0, &self.call.span);
                     Pending::Prepared(on_thread(pool, exchange, span, work))
                 }
-                Pending::Prepared(mut receiver) => match Pin::new(&mut receiver.outcome).poll(cx) {
+                Pending::Prepared(mut receiver) => match receiver.poll(cx) {
                     Poll::Pending => {
                         self.pending = Pending::Prepared(receiver);
                         return Poll::Pending;
                     }
-                    Poll::Ready(Ok(Ok(call))) => {
+                    Poll::Ready(Ok(call)) => {
                         let _entered = self.call.span.enter();
                         begin(&self.call.callable, call)
                     }
-                    Poll::Ready(Ok(Err(panic))) => Pending::Done(Err(Failure::Panicked(panic))),
-                    Poll::Ready(Err(_)) => Pending::Done(Err(Failure::NoThread)),
+                    Poll::Ready(Err(failure)) => Pending::Done(Err(failure)),
                 },
-                Pending::Thread(mut receiver) => match Pin::new(&mut receiver.outcome).poll(cx) {
+                Pending::Thread(mut receiver) => match receiver.poll(cx) {
                     Poll::Pending => {
                         self.pending = Pending::Thread(receiver);
                         return Poll::Pending;
                     }
-                    Poll::Ready(Ok(Ok(outcome))) => Pending::Done(Ok(outcome)),
-                    Poll::Ready(Ok(Err(panic))) => Pending::Done(Err(Failure::Panicked(panic))),
-                    Poll::Ready(Err(_)) => Pending::Done(Err(Failure::NoThread)),
+                    Poll::Ready(outcome) => Pending::Done(outcome),
                 },
                 done @ (Pending::Done(_) | Pending::Over) => {
                     self.pending = done;
@@ -533,7 +522,7 @@ impl<C: Callable> PendingCall<C> {
 fn drop_contained<T>(span: &tracing::Span, rest: T) {
     let _entered = span.enter();
     if guarded(move || drop(rest)).is_err() {
-        tracing::error!("a call panicked while it was dropped");
+        log_drop();
     }
 }
 

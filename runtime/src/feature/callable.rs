@@ -79,22 +79,8 @@ pub(crate) trait Callable: Send + Sync + 'static {
     /// The error for the `error` that the author's code returned: the author's message with -32603 unless the author chose a
     /// code. For what has no results that say so.
     fn error(&self, mut error: ToolError) -> ErrorObject {
-        // DEC-9
-        match error.take_instead() {
-            Some(Instead::Undeclared(missing)) => return undeclared(Era::Legacy, missing),
-            Some(Instead::NoForm(revision)) => {
-                let found = format!("a request at {revision}");
-                return inexpressible(error.message(), found);
-            }
-            // Only clients of the legacy era get here.
-            Some(Instead::Required(_)) => {
-                return inexpressible(error.message(), "a request at an older revision");
-            }
-            Some(Instead::Questions | Instead::Malformed(_)) | None => {}
-        }
-        if let Some(source) = error.source() {
-            let (name, place) = (self.name(), self.place());
-            tracing::warn!(name, %place, error = %Chain(source), "a call failed");
+        if let Some(error) = instead(self.name(), self.place(), &mut error) {
+            return error;
         }
         if let Some(argument) = error.argument() {
             return self.wrong_argument(argument, error.message());
@@ -113,20 +99,7 @@ pub(crate) trait Callable: Send + Sync + 'static {
     /// # Errors
     /// The error that the client gets.
     fn failed(&self, failure: &Failure) -> Result<Self::Output, ErrorObject> {
-        Err(match failure {
-            Failure::Panicked(_) | Failure::LayerPanicked(_) => jsonrpc::internal("internal error"),
-            Failure::TimedOut(limit) => {
-                jsonrpc::internal(format!("`{}` did not finish within {limit:?}", self.name()))
-            }
-            Failure::NoThread => jsonrpc::internal(format!(
-                "`{}` did not run: the server is busy; try again later",
-                self.name()
-            )),
-            Failure::Stopped => stopped(),
-            Failure::TooLarge { bytes, limit } => {
-                jsonrpc::internal(too_large(self.name(), *bytes, *limit))
-            }
-        })
+        Err(unfinished(self.name(), failure))
     }
 
     /// The response to a call that ended with `outcome`.
@@ -138,6 +111,32 @@ pub(crate) trait Callable: Send + Sync + 'static {
         cx: &Context,
         outcome: Result<Self::Output, ToolError>,
     ) -> Result<Outgoing, ErrorObject>;
+}
+
+/// The error for a call that ends with something else than an `error` of the author's; `None` if it is the author's, whose source is
+/// logged.
+#[cold]
+fn instead(name: &str, place: &dyn Display, error: &mut ToolError) -> Option<ErrorObject> {
+    // DEC-9
+    match error.take_instead() {
+        Some(Instead::Undeclared(missing)) => return Some(undeclared(Era::Legacy, missing)),
+        Some(Instead::NoForm(revision)) => {
+            let found = format!("a request at {revision}");
+            return Some(inexpressible(error.message(), found));
+        }
+        // Only clients of the legacy era get here.
+        Some(Instead::Required(_)) => {
+            return Some(inexpressible(
+                error.message(),
+                "a request at an older revision",
+            ));
+        }
+        Some(Instead::Questions | Instead::Malformed(_)) | None => {}
+    }
+    if let Some(source) = error.source() {
+        tracing::warn!(name, %place, error = %Chain(source), "a call failed");
+    }
+    None
 }
 
 /// The error of what has no result that could say so, for a request at a revision that cannot express what it asks the client: -32602
@@ -160,6 +159,22 @@ pub(crate) fn wrong_argument(
 ) -> ErrorObject {
     let detail = ErrorDetail::new(pointer, "argument", problem.to_owned(), "another value");
     jsonrpc::invalid_params(format!("`{argument}`: {problem}"), &detail)
+}
+
+/// The error for a call of `name`, whose author's code did not finish: -32603.
+#[cold]
+fn unfinished(name: &str, failure: &Failure) -> ErrorObject {
+    match failure {
+        Failure::Panicked(_) | Failure::LayerPanicked(_) => jsonrpc::internal("internal error"),
+        Failure::TimedOut(limit) => {
+            jsonrpc::internal(format!("`{name}` did not finish within {limit:?}"))
+        }
+        Failure::NoThread => jsonrpc::internal(format!(
+            "`{name}` did not run: the server is busy; try again later"
+        )),
+        Failure::Stopped => stopped(),
+        Failure::TooLarge { bytes, limit } => jsonrpc::internal(too_large(name, *bytes, *limit)),
+    }
 }
 
 /// The error for a request that the server stopped before it was answered (DEC-11).

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use serde_json::Value;
 use trueform_schema::ErrorObject;
 
-use super::LAYER;
+use super::around::LAYER;
 use crate::{contained::panic_text, feature::callable::Failure};
 
 pub(super) fn log_failure(name: &str, place: &dyn Display, failure: &Failure) {
@@ -37,4 +37,10 @@ pub(super) fn log_error(name: &str, place: &dyn Display, error: &ErrorObject) {
         .unwrap_or_default();
     let (pointer, rule) = (data["pointer"].as_str(), data["rule"].as_str());
     tracing::debug!(name, %place, code = error.code, pointer, rule, "answered with an error");
+}
+
+/// Logs that the rest of a call panicked when it was dropped.
+#[cold]
+pub(super) fn log_drop() {
+    tracing::error!("a call panicked while it was dropped");
 }

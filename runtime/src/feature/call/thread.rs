@@ -1,29 +1,72 @@
 //! Work of a call that holds its thread.
 
-use std::sync::Arc;
+use std::{
+    any::Any,
+    marker::PhantomData,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
 
 use tokio::sync::oneshot;
 
 use crate::{
     contained::{Panic, guarded},
     exchange::{Exchange, blocking},
-    feature::job::{Pool, PoolWork},
+    feature::{
+        callable::Failure,
+        job::{Pool, PoolWork},
+    },
 };
 
 /// What work returns that a thread of the pool does.
 pub(super) struct FromThread<T> {
-    pub(super) outcome: oneshot::Receiver<Result<T, Panic>>,
+    outcome: Outcome,
+    returns: PhantomData<fn() -> T>,
     /// While it is there, somebody waits for the outcome.
     _caller: Arc<()>,
 }
 
-/// Lets `pool` do `work` of `exchange` in `span`. The outcome is an error if no thread does it.
+impl<T: 'static> FromThread<T> {
+    /// Ready with the outcome, or with why there is none.
+    pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, Failure>> {
+        let outcome = Pin::new(&mut self.outcome).poll(cx);
+        outcome.map(|outcome| match outcome {
+            Ok(Ok(outcome)) => Ok(*outcome
+                .downcast()
+                .unwrap_or_else(|_| unreachable!("`on_thread` sends what `work` returns"))),
+            Ok(Err(panic)) => Err(Failure::Panicked(panic)),
+            Err(_) => Err(Failure::NoThread),
+        })
+    }
+}
+
+/// Lets `pool` do `work` of `exchange` in `span`.
 pub(super) fn on_thread<T: Send + 'static>(
     pool: Pool,
     exchange: &Exchange,
     span: &tracing::Span,
     work: impl FnOnce() -> T + Send + 'static,
 ) -> FromThread<T> {
+    let work = Box::new(move || -> Box<dyn Any + Send> { Box::new(work()) });
+    let (outcome, caller) = send_out(pool, exchange, span, work);
+    FromThread {
+        outcome,
+        returns: PhantomData,
+        _caller: caller,
+    }
+}
+
+/// What comes from a thread. Its type is not known, so that all of this is compiled once for all kinds of calls.
+type Outcome = oneshot::Receiver<Result<Box<dyn Any + Send>, Panic>>;
+type Work = Box<dyn FnOnce() -> Box<dyn Any + Send> + Send>;
+
+fn send_out(
+    pool: Pool,
+    exchange: &Exchange,
+    span: &tracing::Span,
+    work: Work,
+) -> (Outcome, Arc<()>) {
     let (sender, outcome) = oneshot::channel();
     let span = span.clone();
     let caller = Arc::new(());
@@ -36,8 +79,5 @@ pub(super) fn on_thread<T: Send + 'static>(
             drop(held);
         }),
     });
-    FromThread {
-        outcome,
-        _caller: caller,
-    }
+    (outcome, caller)
 }
