@@ -2,7 +2,7 @@
 //!
 //! This module reports losses of definitions. `feature::lost` reports those of results as they are sent.
 
-use std::{collections::BTreeMap, fmt};
+use std::fmt;
 
 use serde_json::Value;
 use trueform_schema::{Revision, Revisions, View};
@@ -165,43 +165,29 @@ fn add_listed<T: Item>(
     }
 }
 
+/// The order in the log: what is on one line stands together.
+fn order(loss: &Loss) -> (&DefinitionName, LossRule, &str, Revision) {
+    (&loss.subject, loss.rule, &loss.pointer, loss.revision)
+}
+
 /// Logs one line for each rule and each definition that `select` accepts.
 pub(super) fn log_losses(engine: &Engine, select: impl Fn(&DefinitionName) -> bool) {
     if !tracing::enabled!(tracing::Level::DEBUG) {
         return;
     }
-    let mut lines: BTreeMap<(DefinitionName, LossRule), BTreeMap<String, Vec<Revision>>> =
-        BTreeMap::new();
-    for Loss {
-        subject,
-        revision,
-        rule,
-        pointer,
-    } in losses(engine)
+    let mut losses = losses(engine);
+    losses.retain(|loss| select(&loss.subject));
+    losses.sort_unstable_by(|one, other| order(one).cmp(&order(other)));
+    for line in
+        losses.chunk_by(|one, other| (&one.subject, one.rule) == (&other.subject, other.rule))
     {
-        if !select(&subject) {
-            continue;
+        let (subject, rule) = (&line[0].subject, line[0].rule.as_str());
+        let mut members = Vec::new();
+        for member in line.chunk_by(|one, other| one.pointer == other.pointer) {
+            if let Some(last) = member.last() {
+                members.push(format!("{} (until {})", last.pointer, last.revision));
+            }
         }
-        lines
-            .entry((subject, rule))
-            .or_default()
-            .entry(pointer)
-            .or_default()
-            .push(revision);
-    }
-    for ((subject, rule), members) in lines {
-        let until = |revisions: &[Revision]| {
-            revisions
-                .iter()
-                .max()
-                .copied()
-                .map_or_else(String::new, |last| format!("until {last}"))
-        };
-        let members: Vec<String> = members
-            .iter()
-            .map(|(pointer, revisions)| format!("{pointer} ({})", until(revisions)))
-            .collect();
-        let rule = rule.as_str();
         let members = members.join(", ");
         match subject {
             DefinitionName::Server => {

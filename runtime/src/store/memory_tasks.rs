@@ -1,9 +1,8 @@
 //! Tasks kept in memory, within bounds, until they expire.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap, VecDeque},
     fmt,
-    ops::Bound,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime},
 };
@@ -44,8 +43,8 @@ struct Kept {
     bytes: usize,
     /// Every task, by the end of its life.
     expiry: BTreeSet<(Instant, Arc<str>)>,
-    /// The tasks of each owner, by their creation.
-    by_owner: HashMap<Box<str>, BTreeSet<(SystemTime, Arc<str>)>>,
+    /// The tasks of each owner, by their creation: most come at the end and go from the start.
+    by_owner: HashMap<Box<str>, VecDeque<(SystemTime, Arc<str>)>>,
 }
 
 struct Entry {
@@ -81,7 +80,9 @@ impl Kept {
         if let Some(owner) = &record.owner
             && let Some(tasks) = self.by_owner.get_mut(owner)
         {
-            tasks.remove(&(record.created, record.id));
+            if let Ok(at) = tasks.binary_search(&(record.created, record.id)) {
+                tasks.remove(at);
+            }
             if tasks.is_empty() {
                 self.by_owner.remove(owner);
             }
@@ -195,7 +196,9 @@ impl TaskStore for MemoryTaskStore {
         kept.expiry.insert((expires, record.id.clone()));
         if let Some(owner) = &record.owner {
             let tasks = kept.by_owner.entry(owner.clone()).or_default();
-            tasks.insert((record.created, record.id.clone()));
+            let created = (record.created, record.id.clone());
+            let at = tasks.partition_point(|earlier| *earlier < created);
+            tasks.insert(at, created);
         }
         let id = record.id.clone();
         kept.tasks.insert(id, Entry { record, expires });
@@ -242,15 +245,12 @@ impl TaskStore for MemoryTaskStore {
         most: usize,
     ) -> StoreFuture<'a, Result<Vec<TaskRecord>, StoreError>> {
         let kept = self.kept();
-        let from = match after {
-            Some((created, id)) => Bound::Excluded((created, Arc::from(id))),
-            None => Bound::Unbounded,
+        let Some(tasks) = kept.by_owner.get(owner) else {
+            return StoreFuture::ready(Ok(Vec::new()));
         };
-        let tasks = kept.by_owner.get(owner);
-        let ids = tasks
-            .into_iter()
-            .flat_map(|tasks| tasks.range((from.clone(), Bound::Unbounded)));
-        let records = ids.filter_map(|(_, id)| kept.tasks.get(id));
+        let is_listed = |(created, id): &(SystemTime, Arc<str>)| Some((*created, &**id)) <= after;
+        let from = tasks.partition_point(is_listed);
+        let records = tasks.range(from..).filter_map(|(_, id)| kept.tasks.get(id));
         let found = records.map(|entry| entry.record.clone()).take(most);
         StoreFuture::ready(Ok(found.collect()))
     }
