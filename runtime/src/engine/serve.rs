@@ -92,7 +92,7 @@ impl Engine {
     }
 
     /// The reply with `response`, if there is room for it.
-    fn answered(&self, cx: Admitted<'_>, response: Result<Outgoing, ErrorObject>) -> Reply {
+    fn answered(&self, cx: &Admitted<'_>, response: Result<Outgoing, ErrorObject>) -> Reply {
         let (id, revision) = (cx.id, cx.revision());
         // A handshake is answered: the session that it opened would be there without its client.
         if cx.opening.is_none()
@@ -104,7 +104,7 @@ impl Engine {
         let response = response.map(|response| response.counted(&self.host.unread));
         match (response, cx.opening) {
             (Ok(response), None) => Reply::Ready(response),
-            (Ok(response), Some(opening)) => match self.opened(&cx, opening) {
+            (Ok(response), Some(opening)) => match self.opened(cx, opening) {
                 Ok(()) => Reply::Ready(response),
                 Err(refusal) => RefusedMessage::turned_away(&refusal, revision).reply(id),
             },
@@ -159,7 +159,7 @@ impl ServeMethods for Engine {
             | Answered::Page(Err(error))
             | Answered::Called(Err(error)) => Err(error),
         };
-        self.answered(cx, response)
+        self.answered(&cx, response)
     }
 
     fn not_served(&self, cx: Admitted<'_>, method: Method) -> Reply {

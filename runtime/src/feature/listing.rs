@@ -262,7 +262,7 @@ impl<T: Item> Listing<T> {
             return self.write_page(&self.first(seen), view, policy);
         }
         let start = self.places.enabled_before(entry);
-        if start % self.page_size != 0 {
+        if !start.is_multiple_of(self.page_size) {
             // A cursor from before the list changed: the page starts where no written one does.
             let enabled = self.places.enabled_from(entry);
             return self.write_page(&self.first(enabled), view, policy);
