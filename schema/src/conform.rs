@@ -344,6 +344,14 @@ impl<'a> Path<'a> {
         }
     }
 
+    /// Whether this is `_meta` of the whole value, or in it.
+    fn is_in_meta(&self) -> bool {
+        match self.parent {
+            Some(parent) if parent.parent.is_some() => parent.is_in_meta(),
+            _ => matches!(self.step, Step::Key("_meta")),
+        }
+    }
+
     /// The JSON pointer.
     #[must_use]
     pub fn pointer(&self) -> String {

@@ -14,7 +14,7 @@ use serde_json::Value;
 use trueform_schema::{
     At, ClientCapabilities, Conform, Era, ErrorObject, Json, JsonObject, Map, Method, RequestId,
     Revision, ServerCapabilities, ServerRequest, View, Violation,
-    conform::{Path, Rule, Walk},
+    conform::{Path, Walk},
     methods::{AnyNotification, AnyRequest, Rules},
 };
 
@@ -215,15 +215,11 @@ impl ClientGate {
         }
         let mut first = None;
         let mut sink = |violation: Violation| {
-            let is_stamped =
-                *violation.rule() == Rule::Missing && violation.pointer().starts_with("/_meta");
-            if is_stamped {
-                return ControlFlow::Continue(());
-            }
             first = Some(violation);
             ControlFlow::Break(())
         };
-        let _ = params.conform(&mut Walk::new(revision, &mut sink), &Path::ROOT);
+        let mut walk = Walk::new(revision, &mut sink).stamped();
+        let _ = params.conform(&mut walk, &Path::ROOT);
         match first {
             Some(violation) if gate::holds_back(self.outgoing, &violation, method) => {
                 Err(LocalError::NotAllowed(format!("`{method}`: {violation}")).into())

@@ -11,6 +11,8 @@ pub struct Walk<'s> {
     sink: &'s mut dyn Sink,
     /// Whether the value is to be judged as it came.
     is_incoming: bool,
+    /// Whether what `_meta` lacks is added before the value is written.
+    is_stamped: bool,
 }
 
 impl fmt::Debug for Walk<'_> {
@@ -28,6 +30,7 @@ impl<'s> Walk<'s> {
             revision,
             sink,
             is_incoming: false,
+            is_stamped: false,
         }
     }
 
@@ -38,7 +41,33 @@ impl<'s> Walk<'s> {
             revision,
             sink,
             is_incoming: true,
+            is_stamped: false,
         }
+    }
+
+    /// The same check for params to whose `_meta` the required members are added before they are written: neither the `_meta` of the whole
+    /// value nor a member in it is reported as missing.
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    ///
+    /// use trueform_schema::{
+    ///     CallToolRequestParams, Conform, Revision, Violation, conform,
+    ///     conform::{Path, Walk},
+    /// };
+    ///
+    /// let params = CallToolRequestParams::new("add");
+    /// let violation = conform(&params, Revision::V2026_07_28).unwrap_err();
+    /// assert_eq!(violation.pointer(), "/_meta");
+    ///
+    /// let mut refuse = |_: Violation| ControlFlow::Break(());
+    /// let mut walk = Walk::new(Revision::V2026_07_28, &mut refuse).stamped();
+    /// assert!(params.conform(&mut walk, &Path::ROOT).is_continue());
+    /// ```
+    #[must_use]
+    pub fn stamped(mut self) -> Self {
+        self.is_stamped = true;
+        self
     }
 
     /// The revision.
@@ -199,7 +228,8 @@ impl ObjectWalk<'_, '_, '_> {
 
     /// Checks that the optional member `key` is `there` if the revision is among `required`.
     pub fn required(&mut self, key: &str, required: Revisions, there: bool) -> Flow {
-        if there || !required.contains(self.walk.revision) {
+        let may_be_absent = there || !required.contains(self.walk.revision);
+        if may_be_absent || (self.walk.is_stamped && self.path.key(key).is_in_meta()) {
             return Flow::Continue(());
         }
         let others = Revisions::from_bits(!required.bits());
