@@ -91,16 +91,24 @@ impl Endpoint {
 
     /// The session that the request names, if it is open here and the caller's.
     pub(super) fn session_of(&self, parts: &Parts) -> Result<Active, Refusal> {
-        let id = named_session(parts)?;
+        self.session_named(fields::single(&parts.headers, SESSION_HEADER), parts)
+    }
+
+    /// As [`session_of`](Self::session_of), where `header` is what was found of the request's header.
+    pub(super) fn session_named(&self, header: One<'_>, parts: &Parts) -> Result<Active, Refusal> {
         self.sessions
-            .find(id, parts.extensions.get::<Principal>())
+            .find(id_in(header)?, parts.extensions.get::<Principal>())
             .ok_or(Refusal::SessionUnknown)
     }
 }
 
 /// The session id that the request carries.
 pub(super) fn named_session(parts: &Parts) -> Result<&str, Refusal> {
-    match fields::named(&parts.headers, SESSION_HEADER) {
+    id_in(fields::single(&parts.headers, SESSION_HEADER))
+}
+
+fn id_in(header: One<'_>) -> Result<&str, Refusal> {
+    match header {
         One::Text(id) => Ok(id),
         One::Absent => Err(Refusal::SessionMissing),
         One::Unusable => Err(Refusal::SessionHeaderUnusable),
@@ -109,5 +117,5 @@ pub(super) fn named_session(parts: &Parts) -> Result<&str, Refusal> {
 
 /// What the request says about the protocol version.
 pub(super) fn named_version(parts: &Parts) -> VersionHeader {
-    VersionHeader::of(&HttpHeaders(&parts.headers))
+    VersionHeader::of(&HttpHeaders::of(&parts.headers))
 }

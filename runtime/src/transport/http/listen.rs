@@ -3,7 +3,7 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use bytes::Bytes;
-use http::request::Parts;
+use http::{header, request::Parts};
 use trueform_schema::Era;
 
 use super::{
@@ -37,7 +37,7 @@ pub(super) fn get(endpoint: &Arc<Endpoint>, parts: Parts) -> ResponseState {
         One::Text(last) => Some(last.parse::<EventId>()),
         One::Unusable => return ResponseState::refused(&Refusal::Event),
     };
-    if !media::accepts(&parts.headers).events {
+    if !media::accepts(parts.headers.get_all(header::ACCEPT)).events {
         return ResponseState::refused(&Refusal::Accept("`text/event-stream`"));
     }
     if let Err(refusal) = legacy_only(endpoint, &parts) {

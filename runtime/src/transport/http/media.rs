@@ -1,8 +1,8 @@
 //! The media types of both directions: what a client sends, and what it takes as an answer.
 
-use http::{HeaderMap, header};
+use http::HeaderValue;
 
-use super::fields::{One, single};
+use super::fields::{Found, One};
 
 /// What the client takes as an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,26 +11,25 @@ pub(super) struct Accepts {
     pub(super) events: bool,
 }
 
-/// Reads `Accept` leniently: types and wildcards count unless their weight is 0; no header admits everything (F-7).
-pub(super) fn accepts(headers: &HeaderMap) -> Accepts {
+impl Accepts {
+    const ALL: Self = Self {
+        json: true,
+        events: true,
+    };
+}
+
+/// Reads the values of `Accept` leniently: types and wildcards count unless their weight is 0; no header admits everything (F-7).
+pub(super) fn accepts<'a>(values: impl IntoIterator<Item = &'a HeaderValue>) -> Accepts {
     let mut found = Accepts {
         json: false,
         events: false,
     };
-    let mut values = headers.get_all(header::ACCEPT).iter().peekable();
-    if values.peek().is_none() {
-        return Accepts {
-            json: true,
-            events: true,
-        };
-    }
+    let mut is_absent = true;
     for value in values {
+        is_absent = false;
         // What most clients send (G-1), recognized without taking it apart.
         if value == "application/json, text/event-stream" {
-            return Accepts {
-                json: true,
-                events: true,
-            };
+            return Accepts::ALL;
         }
         let Ok(text) = value.to_str() else { continue };
         for range in text.split(',') {
@@ -43,10 +42,7 @@ pub(super) fn accepts(headers: &HeaderMap) -> Accepts {
             }
             let is = |name: &str| kind.eq_ignore_ascii_case(name);
             if kind == "*/*" {
-                found = Accepts {
-                    json: true,
-                    events: true,
-                };
+                found = Accepts::ALL;
             } else if is("application/json") || is("application/*") {
                 found.json = true;
             } else if is("text/event-stream") || is("text/*") {
@@ -54,7 +50,10 @@ pub(super) fn accepts(headers: &HeaderMap) -> Accepts {
             }
         }
     }
-    found
+    match is_absent {
+        true => Accepts::ALL,
+        false => found,
+    }
 }
 
 fn weighs_nothing(parameters: &str) -> bool {
@@ -69,20 +68,25 @@ fn weighs_nothing(parameters: &str) -> bool {
         })
 }
 
-/// Whether the body is said to be JSON.
-pub(super) fn is_json(headers: &HeaderMap) -> bool {
-    match single(headers, header::CONTENT_TYPE) {
+/// Whether `Content-Type` says that the body is JSON.
+pub(super) fn is_json(content_type: Found<'_>) -> bool {
+    if let Found::Once(value) = content_type
+        && value == "application/json"
+    {
+        return true;
+    }
+    match content_type.one() {
         One::Text(text) => {
-            let kind = || text.split(';').next().unwrap_or_default().trim();
-            text == "application/json" || kind().eq_ignore_ascii_case("application/json")
+            let kind = text.split(';').next().unwrap_or_default().trim();
+            kind.eq_ignore_ascii_case("application/json")
         }
         One::Absent | One::Unusable => false,
     }
 }
 
-/// Whether the body is sent as it is: no encoding of bodies is understood here.
-pub(super) fn is_plain(headers: &HeaderMap) -> bool {
-    match single(headers, header::CONTENT_ENCODING) {
+/// Whether `Content-Encoding` says that the body is sent as it is: no encoding of bodies is understood here.
+pub(super) fn is_plain(content_encoding: Found<'_>) -> bool {
+    match content_encoding.one() {
         One::Absent => true,
         One::Text(encoding) => encoding.eq_ignore_ascii_case("identity") || encoding.is_empty(),
         One::Unusable => false,
@@ -91,7 +95,12 @@ pub(super) fn is_plain(headers: &HeaderMap) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::fields::testing::headers, *};
+    use http::{HeaderMap, header};
+
+    use super::{
+        super::fields::{SenderHeaders, testing::headers},
+        *,
+    };
 
     // F-7
     #[test]
@@ -112,7 +121,7 @@ mod tests {
         ] {
             let pairs: Vec<_> = values.iter().map(|value| ("accept", *value)).collect();
             assert_eq!(
-                accepts(&headers(&pairs)),
+                accepts(headers(&pairs).get_all(header::ACCEPT)),
                 Accepts { json, events },
                 "{values:?}"
             );
@@ -130,11 +139,11 @@ mod tests {
             ("application/x-www-form-urlencoded", false),
         ] {
             assert_eq!(
-                is_json(&headers(&[("content-type", value)])),
+                is_json(SenderHeaders::of(&headers(&[("content-type", value)])).content_type),
                 expected,
                 "{value}"
             );
         }
-        assert!(!is_json(&HeaderMap::new()));
+        assert!(!is_json(SenderHeaders::of(&HeaderMap::new()).content_type));
     }
 }

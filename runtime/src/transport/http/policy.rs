@@ -8,11 +8,11 @@ use std::{
     sync::atomic::{AtomicBool, Ordering},
 };
 
-use http::{HeaderMap, Uri, Version, header};
+use http::{Uri, Version};
 
 use super::{
     config::HttpConfig,
-    fields::{One, single},
+    fields::{One, SenderHeaders},
 };
 use crate::{gate::Refusal, jsonrpc};
 
@@ -119,7 +119,7 @@ impl CallerPolicy {
     /// where the version needs none, it comes from no browser.
     pub(super) fn admit(
         &self,
-        headers: &HeaderMap,
+        headers: &SenderHeaders<'_>,
         uri: &Uri,
         version: Version,
     ) -> Result<(), Refusal> {
@@ -147,8 +147,13 @@ impl CallerPolicy {
         }
     }
 
-    fn judge(&self, headers: &HeaderMap, uri: &Uri, version: Version) -> Result<(), Refusal> {
-        let host = match (uri.authority(), single(headers, header::HOST)) {
+    fn judge(
+        &self,
+        headers: &SenderHeaders<'_>,
+        uri: &Uri,
+        version: Version,
+    ) -> Result<(), Refusal> {
+        let host = match (uri.authority(), headers.host.one()) {
             // HTTP/2 and absolute-form targets carry the host in the target, which wins (RFC 9112 §3.2.2).
             (Some(authority), _) => Some(authority.as_str()),
             (None, One::Absent) if version == Version::HTTP_11 => return Err(Refusal::HostMissing),
@@ -161,7 +166,7 @@ impl CallerPolicy {
         {
             return Err(Refusal::Host(host.into()));
         }
-        match single(headers, header::ORIGIN) {
+        match headers.origin.one() {
             One::Absent => Ok(()),
             One::Text(origin) if self.admits_origin(origin, host) => Ok(()),
             One::Text(origin) => Err(Refusal::Origin(origin.into())),
@@ -320,7 +325,9 @@ mod tests {
     }
 
     fn status(policy: &CallerPolicy, pairs: &[(&'static str, &str)]) -> u16 {
-        match policy.admit(&headers(pairs), &Uri::from_static("/mcp"), Version::HTTP_11) {
+        let headers = headers(pairs);
+        let headers = SenderHeaders::of(&headers);
+        match policy.admit(&headers, &Uri::from_static("/mcp"), Version::HTTP_11) {
             Ok(()) => 200,
             Err(refusal) => crate::transport::http::status::refused(&refusal, None)
                 .status()
@@ -373,7 +380,11 @@ mod tests {
         }
         assert_eq!(status(&local, &[]), 400);
         assert_eq!(
-            local.admit(&headers(&[]), &Uri::from_static("/mcp"), Version::HTTP_10),
+            local.admit(
+                &SenderHeaders::default(),
+                &Uri::from_static("/mcp"),
+                Version::HTTP_10
+            ),
             Ok(()),
             "no browser leaves the header out"
         );
@@ -385,7 +396,7 @@ mod tests {
         assert!(
             local
                 .admit(
-                    &headers(&[("host", "localhost")]),
+                    &SenderHeaders::of(&headers(&[("host", "localhost")])),
                     &absolute,
                     Version::HTTP_11
                 )

@@ -38,7 +38,7 @@ use crate::{
 /// Serves a POST. If its session is not known here and sessions are shared, it is fetched first.
 pub(super) fn received(
     endpoint: &Arc<Endpoint>,
-    parts: Parts,
+    parts: Arc<Parts>,
     body: Bytes,
     accepts: Accepts,
     cx: &mut Context<'_>,
@@ -80,16 +80,16 @@ pub(super) fn received(
 /// Hands `body` to the engine.
 fn serve(
     endpoint: &Arc<Endpoint>,
-    parts: Parts,
+    parts: Arc<Parts>,
     body: &[u8],
     accepts: Accepts,
     cx: &mut Context<'_>,
 ) -> ResponseState {
-    let parts = Arc::new(parts);
     let body = jsonrpc::without_mark(body);
     tracing::trace!(message = %jsonrpc::WholeMessage(body), "received");
+    let headers = HttpHeaders::of(&parts.headers);
     // A request that stands on its own may name a session that is not there.
-    let (active, missing) = match endpoint.session_of(&parts) {
+    let (active, missing) = match endpoint.session_named(headers.session(), &parts) {
         Ok(active) => (Some(active), NamedSession::Absent),
         Err(Refusal::SessionMissing) => (None, NamedSession::Absent),
         Err(Refusal::SessionHeaderUnusable) => (None, NamedSession::Unusable),
@@ -99,7 +99,6 @@ fn serve(
         .as_ref()
         .map(|active| active.entry().session().clone());
     let named = session.as_ref().map_or(missing, NamedSession::Found);
-    let headers = HttpHeaders(&parts.headers);
     let taken = Taken {
         endpoint,
         accepts,

@@ -13,12 +13,13 @@ use std::{
 
 use axum::extract::Request;
 use bytes::{Bytes, BytesMut};
-use http::{Method, request::Parts};
+use http::{Method, header, request::Parts};
 use http_body::Body as _;
 use tokio::time::{Sleep, sleep};
 
 use super::{
     endpoint::Endpoint,
+    fields::{Found, SenderHeaders},
     listen,
     media::{self, Accepts},
     message_body::{RequestBody, Response, ResponseBody},
@@ -124,7 +125,7 @@ const CREDIT: usize = 16;
 /// A POST whose body comes in.
 pub(super) struct Receiving {
     endpoint: Arc<Endpoint>,
-    parts: Option<Parts>,
+    parts: Option<Arc<Parts>>,
     body: RequestBody,
     /// The body so far. One that comes in one piece is not copied.
     first: Bytes,
@@ -218,18 +219,16 @@ impl Receiving {
 
 impl Endpoint {
     pub(super) fn start(self: &Arc<Self>, parts: Parts, body: RequestBody) -> Progress {
-        if let Err(refusal) = self
-            .policy()
-            .admit(&parts.headers, &parts.uri, parts.version)
-        {
+        let headers = SenderHeaders::of(&parts.headers);
+        if let Err(refusal) = self.policy().admit(&headers, &parts.uri, parts.version) {
             return Progress::Answering(ResponseState::refused(&refusal));
         }
         Progress::Answering(match parts.method {
-            Method::POST => match self.admit_post(&parts, &body) {
+            Method::POST => match self.admit_post(&headers, &parts, &body) {
                 Ok(accepts) => {
                     return Progress::Receiving(Box::new(Receiving {
                         endpoint: self.clone(),
-                        parts: Some(parts),
+                        parts: Some(Arc::new(parts)),
                         body,
                         first: Bytes::new(),
                         more: BytesMut::new(),
@@ -246,14 +245,23 @@ impl Endpoint {
     }
 
     /// What is known of a POST before its body.
-    fn admit_post(&self, parts: &Parts, body: &RequestBody) -> Result<Accepts, Refusal> {
-        if !media::is_json(&parts.headers) {
+    fn admit_post(
+        &self,
+        headers: &SenderHeaders<'_>,
+        parts: &Parts,
+        body: &RequestBody,
+    ) -> Result<Accepts, Refusal> {
+        if !media::is_json(headers.content_type) {
             return Err(Refusal::ContentType);
         }
-        if !media::is_plain(&parts.headers) {
+        if !media::is_plain(headers.content_encoding) {
             return Err(Refusal::ContentEncoding);
         }
-        let accepts = media::accepts(&parts.headers);
+        let accepts = match headers.accept {
+            Found::Twice => media::accepts(parts.headers.get_all(header::ACCEPT)),
+            Found::Once(value) => media::accepts([value]),
+            Found::Absent => media::accepts([]),
+        };
         if !accepts.json && !accepts.events {
             return Err(Refusal::Accept("`application/json` or `text/event-stream`"));
         }
