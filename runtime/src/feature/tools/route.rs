@@ -238,9 +238,9 @@ impl ToolRoute {
             && result.content.is_empty()
         {
             // I-9
-            result
-                .content
-                .push(ContentBlock::Text(TextContent::new(structured.get())));
+            let text = ContentBlock::Text(TextContent::new(structured.get()));
+            // A list that grows by itself would have room for four.
+            result.content = vec![text];
         }
         let (kind, name, place) = (Self::KIND, self.name(), self.place());
         Named { kind, name, place }.finish_meta(&context.0, result, |result| &mut result.meta)
