@@ -3,7 +3,7 @@
 use std::{fmt, ops::Deref};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
-use serde_json::value::{RawValue, to_raw_value};
+use serde_json::value::RawValue;
 
 /// One JSON value, kept as the text it was written in.
 ///
@@ -19,7 +19,10 @@ use serde_json::value::{RawValue, to_raw_value};
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone)]
-pub struct Json(Box<RawValue>);
+pub struct Json(Box<str>);
+
+/// Room that `serde_json` gives a text before it grows, in bytes.
+const FIRST_CAPACITY: usize = 128;
 
 /// The JSON type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -76,7 +79,7 @@ impl Json {
     /// `null`.
     #[must_use]
     pub fn null() -> Self {
-        Self(RawValue::NULL.to_owned())
+        Self("null".into())
     }
 
     /// The value that `text` holds.
@@ -84,7 +87,7 @@ impl Json {
     /// # Errors
     /// If `text` is not exactly one JSON value.
     pub fn from_text(text: impl Into<String>) -> serde_json::Result<Self> {
-        RawValue::from_string(text.into()).map(Self)
+        RawValue::from_string(text.into()).map(Self::from)
     }
 
     /// Serialises `value`.
@@ -92,19 +95,28 @@ impl Json {
     /// # Errors
     /// If `value` does not serialise to JSON, for example a map whose keys are not strings.
     pub fn from_value<T: Serialize + ?Sized>(value: &T) -> serde_json::Result<Self> {
-        to_raw_value(value).map(Self)
+        let text = serde_json::to_string(value)?;
+        // Of a buffer that never grew, a copy costs less than giving back its end.
+        let never_grew = text.capacity() <= FIRST_CAPACITY;
+        Ok(Self(match never_grew {
+            true => text.as_str().into(),
+            false => text.into_boxed_str(),
+        }))
     }
 
     /// The JSON text.
     #[must_use]
     pub fn get(&self) -> &str {
-        self.0.get()
+        &self.0
     }
 
-    /// The value as `serde_json` carries raw JSON.
+    /// The value as `serde_json` carries raw JSON. Takes a pass over the text.
+    ///
+    /// # Panics
+    /// Never: the text was read or written as JSON.
     #[must_use]
     pub fn raw(&self) -> &RawValue {
-        &self.0
+        serde_json::from_str(&self.0).expect("the text was read or written as JSON")
     }
 
     /// The JSON type.
@@ -176,7 +188,7 @@ impl From<serde_json::Value> for Json {
 
 impl From<Box<RawValue>> for Json {
     fn from(raw: Box<RawValue>) -> Self {
-        Self(raw)
+        Self(raw.into())
     }
 }
 
@@ -188,13 +200,13 @@ impl From<JsonObject> for Json {
 
 impl Serialize for Json {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize(serializer)
+        self.raw().serialize(serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Box::<RawValue>::deserialize(deserializer).map(Self)
+        Box::<RawValue>::deserialize(deserializer).map(Self::from)
     }
 }
 
@@ -311,6 +323,23 @@ mod tests {
             r#""\u00e9""#,
         ] {
             let json: Json = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::to_string(&json).unwrap(), text);
+        }
+    }
+
+    // Short texts and long ones, at any depth, are what `serde_json` makes of the value.
+    #[test]
+    fn values_are_written_and_passed_on() {
+        let mut deep = serde_json::Value::Null;
+        for _ in 0..300 {
+            deep = serde_json::Value::Array(vec![deep]);
+        }
+        let texts = (0..3 * FIRST_CAPACITY).map(|length| "é".repeat(length).into());
+        for value in texts.chain([deep, serde_json::json!({"a": [1.5, null, {}]})]) {
+            let json = Json::from_value(&value).unwrap();
+            let text = serde_json::to_string(&value).unwrap();
+            assert_eq!(json.get(), text);
+            assert_eq!(json.raw().get(), text);
             assert_eq!(serde_json::to_string(&json).unwrap(), text);
         }
     }
