@@ -21,7 +21,7 @@ pub(crate) use self::{
     },
     error_detail::{ErrorDetail, NOTHING, described, sized},
     message::{EarlyParams, Incoming, Kind, Malformed, Message},
-    quick::{Cursor, QuickRequest, quick},
+    quick::{Cursor, NotedObject, QuickRequest, plain_length, quick},
     read::{malformed_from, parse, parse_early},
     scan::end_of_string,
     shown::{ShortRequestId, WholeMessage, one_line, sentence, shortened},

@@ -31,7 +31,7 @@ impl Engine {
             QuickCall::Tool { name, arguments } => {
                 let mut cx = Admitted::new(received, Method::CallTool.as_str(), by);
                 cx.quick = meta;
-                let call = ToolCall::plain(name, arguments);
+                let call = ToolCall::plain(name, arguments.as_ref());
                 match self.call_of_tool(&mut cx, call, None) {
                     Some(called) => self.answer::<methods::CallTool>(cx, called),
                     None => self.not_served(cx, Method::CallTool),

@@ -216,6 +216,7 @@ impl ServeMethods for Engine {
         let call = ToolCall {
             name: &params.name,
             arguments: params.arguments.as_ref().map(|arguments| arguments.get()),
+            noted: None,
             resumes: params.input_responses.is_some() || params.request_state.is_some(),
             task: params.task.take(),
         };

@@ -34,6 +34,7 @@ use self::report::ArgumentFailure;
 use crate::{
     exchange::Context,
     feature::{callable::Step, failure::ToolError},
+    jsonrpc::NotedObject,
 };
 
 /// What expansions of the macros call.
@@ -57,12 +58,13 @@ pub(crate) struct Function<R> {
 }
 
 impl<R> Function<R> {
-    /// Splits and decodes the arguments `text`, and calls the function.
+    /// Splits and decodes the arguments `text`, and calls the function. `noted` is the same, if it was noted where its members are.
     #[inline(always)]
     pub(crate) fn decode(
         &self,
         context: &Context,
         text: &str,
+        noted: Option<&NotedObject<'_>>,
     ) -> Result<Step<Result<R, ToolError>>, ArgumentFailure> {
         let names = &self.names;
         let (mut inline, mut heap);
@@ -76,7 +78,10 @@ impl<R> Function<R> {
                 &mut heap
             }
         };
-        names.split(text, slots)?;
+        match noted.and_then(NotedObject::members) {
+            Some(members) => names.sort(members, slots)?,
+            None => names.split(text, slots)?,
+        }
         let call = Invocation {
             context,
             server: &self.receiver,

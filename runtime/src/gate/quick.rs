@@ -7,7 +7,7 @@ use trueform_schema::{
 };
 
 use super::remembered::{Remembered, Stated};
-use crate::jsonrpc;
+use crate::jsonrpc::{self, NotedObject};
 
 /// A request that was read quickly.
 #[derive(Debug)]
@@ -23,8 +23,7 @@ pub(crate) struct Quick<'a> {
 pub(crate) enum QuickCall<'a> {
     Tool {
         name: &'a str,
-        /// The text of an object.
-        arguments: Option<&'a str>,
+        arguments: Option<NotedObject<'a>>,
     },
     /// The params, without their `_meta`.
     Other(ClientRequest),
@@ -44,7 +43,7 @@ pub(super) fn read<'a>(
                 Some(())
             }
             "arguments" if arguments.is_none() => {
-                arguments = Some(cursor.object()?);
+                arguments = Some(cursor.noted_object()?);
                 Some(())
             }
             "_meta" if !has_meta => {
@@ -65,7 +64,7 @@ pub(super) fn read<'a>(
         (Method::GetPrompt, Some(name), None) => {
             let mut params = GetPromptRequestParams::new(name);
             if let Some(arguments) = arguments {
-                params.arguments = Some(decode::from_str::<Map<String>>(arguments).ok()?);
+                params.arguments = Some(decode::from_str::<Map<String>>(arguments.text()).ok()?);
             }
             QuickCall::Other(ClientRequest::GetPrompt(Box::new(params)))
         }
@@ -107,8 +106,8 @@ impl Quick<'_> {
             QuickCall::Tool { name, arguments } => {
                 let mut params = CallToolRequestParams::new(*name);
                 params.meta = meta;
-                params.arguments = arguments.map(|text| {
-                    let object: Result<JsonObject, _> = serde_json::from_str(text);
+                params.arguments = arguments.map(|arguments| {
+                    let object: Result<JsonObject, _> = serde_json::from_str(arguments.text());
                     object.expect("what is read quickly is an object")
                 });
                 ClientRequest::CallTool(Box::new(params))

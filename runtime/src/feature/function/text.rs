@@ -119,7 +119,7 @@ impl<R> TextFunction<R> {
     ) -> Step<Result<R, ToolError>> {
         let text = self.as_json(arguments);
         let failure = match self.checked(context, &text) {
-            Ok(()) => match self.function.decode(context, &text) {
+            Ok(()) => match self.function.decode(context, &text, None) {
                 Ok(step) => return step,
                 Err(failure) => failure,
             },

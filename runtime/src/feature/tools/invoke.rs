@@ -22,7 +22,7 @@ use crate::{
             report::{self, ArgumentFailure, in_lines},
         },
     },
-    jsonrpc,
+    jsonrpc::{self, NotedObject},
 };
 
 /// Most steps of a check on the thread that reads messages: some milliseconds, with patterns some tens of them. A check that needs
@@ -57,19 +57,29 @@ impl ToolRoute {
     /// Decodes the arguments and runs the tool as far as it goes without waiting. Arguments that do not fit are
     /// reported all at once (TRAP-09, GAP-13).
     #[inline(always)]
-    pub(crate) fn invoke(self: &Arc<Self>, context: &Context, arguments: Option<&str>) -> ToolStep {
+    pub(crate) fn invoke(
+        self: &Arc<Self>,
+        context: &Context,
+        arguments: Option<&str>,
+        noted: Option<&NotedObject<'_>>,
+    ) -> ToolStep {
         let text = arguments.unwrap_or("{}");
-        match self.attempt(context, text) {
+        match self.attempt(context, text, noted) {
             Ok(called) => called,
             Err(failure) => self.look_again(context, text, failure),
         }
     }
 
-    fn attempt(&self, context: &Context, text: &str) -> Result<ToolStep, ArgumentFailure> {
+    fn attempt(
+        &self,
+        context: &Context,
+        text: &str,
+        noted: Option<&NotedObject<'_>>,
+    ) -> Result<ToolStep, ArgumentFailure> {
         if self.definition.enforced.is_checked() {
             self.check_in_passing(context, text)?;
         }
-        self.function.decode(context, text)
+        self.function.decode(context, text, noted)
     }
 
     /// Holds arguments to the schema as far as that takes no tree.
@@ -237,7 +247,7 @@ impl ToolRoute {
             }
         };
         let text = mended.as_deref().unwrap_or(text);
-        match self.function.decode(context, text) {
+        match self.function.decode(context, text, None) {
             Ok(called) => called,
             Err(ArgumentFailure::Parameter(Reason::Injected(error))) => Step::Ready(Err(error)),
             Err(failure) => self.refuse(&failure.worded(text, &self.function.names)),

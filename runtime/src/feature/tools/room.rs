@@ -34,6 +34,7 @@ use crate::{
     },
     gate::{Headers, Outgoing},
     host::States,
+    jsonrpc::NotedObject,
     needs::RequiredCapabilities,
 };
 
@@ -155,7 +156,10 @@ impl Tools {
             };
             return tasks::call(asked, tasks, conditions);
         }
-        let arguments = Arguments(call.arguments);
+        let arguments = Arguments {
+            text: call.arguments,
+            noted: call.noted,
+        };
         Ok(run(tool, Context(exchange), arguments, conditions))
     }
 }
@@ -165,6 +169,8 @@ pub(crate) struct ToolCall<'a> {
     pub(crate) name: &'a str,
     /// The text of an object.
     pub(crate) arguments: Option<&'a str>,
+    /// The same, if it was noted where its members are.
+    pub(crate) noted: Option<&'a NotedObject<'a>>,
     /// Whether it brings what an earlier call asked for.
     pub(crate) resumes: bool,
     pub(crate) task: Option<TaskMetadata>,
@@ -172,10 +178,11 @@ pub(crate) struct ToolCall<'a> {
 
 impl<'a> ToolCall<'a> {
     /// A call with nothing but a name and arguments.
-    pub(crate) fn plain(name: &'a str, arguments: Option<&'a str>) -> Self {
+    pub(crate) fn plain(name: &'a str, noted: Option<&'a NotedObject<'a>>) -> Self {
         Self {
             name,
-            arguments,
+            arguments: noted.map(NotedObject::text),
+            noted,
             resumes: false,
             task: None,
         }
@@ -183,16 +190,19 @@ impl<'a> ToolCall<'a> {
 }
 
 /// Arguments that are copied only if the call has to wait before it begins.
-struct Arguments<'a>(Option<&'a str>);
+struct Arguments<'a> {
+    text: Option<&'a str>,
+    noted: Option<&'a NotedObject<'a>>,
+}
 
 impl Given<ToolRoute> for Arguments<'_> {
     #[inline(always)]
     fn call(self, tool: &Arc<ToolRoute>, cx: &Context) -> Step<Result<CallToolResult, ToolError>> {
-        tool.invoke(cx, self.0)
+        tool.invoke(cx, self.text, self.noted)
     }
 
     fn kept(self) -> Option<Box<str>> {
-        self.0.map(Box::from)
+        self.text.map(Box::from)
     }
 }
 
@@ -338,7 +348,7 @@ impl Callable for ToolRoute {
         cx: &Context,
         arguments: Option<Box<str>>,
     ) -> Step<Result<CallToolResult, ToolError>> {
-        self.invoke(cx, arguments.as_deref())
+        self.invoke(cx, arguments.as_deref(), None)
     }
 
     fn failed(&self, failure: &Failure) -> std::result::Result<CallToolResult, ErrorObject> {

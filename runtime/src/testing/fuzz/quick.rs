@@ -67,7 +67,7 @@ fn asked(read: Result<Read<'_>, Malformed>) -> Option<Asked> {
     };
     let core = trueform_schema::Method::from_wire(&method)?;
     Some(Asked {
-        // With its notation, which is no part of its value.
+        // As text, because ids are equal in any notation: 1 and 1.0.
         id: id.to_string(),
         method: method.into_owned(),
         is_modern: claims.is_modern(),
