@@ -18,6 +18,8 @@ mod in_process;
 mod logs;
 mod modern;
 mod no_room;
+#[cfg(feature = "testing")]
+mod quick;
 mod races;
 #[cfg(feature = "testing")]
 mod recorded;

@@ -8,7 +8,7 @@ use trueform::{
 };
 
 use crate::support::{
-    conversation, conversation_with, initialize, joined, legacy, modern, service, soon,
+    conversation, conversation_with, initialize, joined, legacy, modern, service, soon, staged,
 };
 
 async fn check<T: AsRef<str>>(lines: impl IntoIterator<Item = T>, expected: Expect) {
@@ -167,6 +167,92 @@ async fn a_message_as_long_as_the_limit_passes_both_ways() {
     let output = conversation(&service(), call + "\n").await;
     assert_eq!(output.len(), 1);
     assert!(output[0].contains(&text));
+}
+
+// Y-6: a line may have exactly as many bytes as the limit says, and not one more. Each comes twice, because the second is read in one pass.
+#[tokio::test]
+async fn a_line_of_the_limit_and_one_byte_more() {
+    let (call, more) = (add("1"), add("10"));
+    let settings = StreamSettings::new().max_line(call.len());
+    for end in ["\n", ""] {
+        let input = format!("{call}\n{call}\n{more}\n{more}\n{call}\n{more}{end}");
+        let output = conversation_with(&service(), input, settings.clone()).await;
+        let found: Vec<_> = output
+            .iter()
+            .map(|line| {
+                let answer: serde_json::Value = serde_json::from_str(line).unwrap();
+                (
+                    answer["id"].as_i64(),
+                    answer["error"]["data"]["rule"].clone(),
+                )
+            })
+            .collect();
+        let (served, refused) = (
+            (Some(1), serde_json::Value::Null),
+            (Some(10), "size".into()),
+        );
+        let expected = [&served, &served, &refused, &refused, &served, &refused];
+        assert!(found.iter().eq(expected), "{found:?}");
+    }
+}
+
+fn wait(id: &str) -> String {
+    modern(
+        id,
+        "tools/call",
+        r#","name":"wait","arguments":{"label":"x"}"#,
+    )
+}
+
+fn cancelled(id: &str) -> String {
+    format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id}}}}}"#
+    )
+}
+
+/// The ids of the answers to `lines`, which are read at once. What waits may go on as soon as it has begun.
+async fn answered<T: AsRef<str>>(lines: impl IntoIterator<Item = T>) -> Vec<serde_json::Value> {
+    let (service, director) = staged();
+    let begun = async {
+        assert_eq!(director.begun().await, "x");
+        director.open();
+    };
+    let (output, ()) = tokio::join!(conversation(&service, joined(lines)), begun);
+    output
+        .iter()
+        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["id"].clone())
+        .collect()
+}
+
+// A-3, GAP-17: an id is taken while its call runs, also by a call in the same read.
+#[tokio::test]
+async fn an_id_twice_in_one_read() {
+    let call = add("1");
+    let served = conversation(&service(), joined([&call, &call, &call])).await;
+    assert_eq!(served.len(), 3, "each is done before the next begins");
+    let found = answered([&*add("0"), &wait("1"), &add("1"), &wait("1"), &add("2")]).await;
+    assert_eq!(found, [0, 2, 1]);
+}
+
+// O-2: a cancellation that comes before its call is one of no call.
+#[tokio::test]
+async fn a_cancellation_before_its_call_in_one_read() {
+    let found = answered([
+        &*add("0"),
+        &cancelled("1"),
+        &add("1"),
+        &cancelled("2"),
+        &wait("2"),
+    ])
+    .await;
+    assert_eq!(found, [0, 1, 2]);
+}
+
+// O-2
+#[tokio::test]
+async fn a_cancellation_behind_its_call_in_one_read() {
+    let found = answered([&*add("0"), &wait("1"), &cancelled("1"), &add("2")]).await;
+    assert_eq!(found, [0, 2]);
 }
 
 // A-2, A-5

@@ -13,7 +13,7 @@ use crate::support::{self as common, Director, initialize, soon};
 
 /// Says who calls.
 #[tool]
-fn whoami(principal: Option<Principal>) -> String {
+pub(crate) fn whoami(principal: Option<Principal>) -> String {
     principal.map_or_else(
         || "nobody".to_owned(),
         |principal| principal.subject().to_owned(),
@@ -157,9 +157,19 @@ impl App {
 
     /// The same with `config`.
     pub(crate) fn strict_with(config: HttpConfig) -> Self {
+        Self::lenient_with(trueform::Leniencies::NONE, config)
+    }
+
+    /// The same where `leniencies` say what is let in.
+    #[cfg(feature = "testing")]
+    pub(crate) fn lenient(leniencies: trueform::Leniencies) -> Self {
+        Self::lenient_with(leniencies, HttpConfig::default())
+    }
+
+    fn lenient_with(leniencies: trueform::Leniencies, config: HttpConfig) -> Self {
         let (server, director) = server(config);
-        let strict = server.lenient(trueform::Leniencies::NONE);
-        Self::of((strict.build().expect("the tools are fine"), director))
+        let server = server.lenient(leniencies);
+        Self::of((server.build().expect("the tools are fine"), director))
     }
 
     /// A server of the test's own; its director has nothing to direct.
