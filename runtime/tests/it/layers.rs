@@ -154,7 +154,7 @@ fn rooms_of_http() {
             shared: sessions endpoint
             post: status config limit spare sessions calls fields media reply state endpoint shared
             listen: message_body status pipe sse live standalone sessions fields media body reply state endpoint shared
-            service: message_body spare media state endpoint post listen
+            service: message_body spare fields media state endpoint post listen
             site: under_way message_body status policy state endpoint service
             connection: under_way message_body head_timer config site
             serve: config endpoint site connection
