@@ -316,7 +316,7 @@ def clients(commands, server):
         else:
             says = f"{found['instructions'] / first:.2f} of the first"
         print(f"{name}: {found['instructions']:,.1f} instructions, {says}; {found['allocations']:,.1f} allocations", flush=True)
-    return first > MOST_OF_CLIENT
+    return first is not None and first > MOST_OF_CLIENT
 
 
 def main():
