@@ -182,8 +182,8 @@ const fn marks(eight: u64) -> u64 {
     const fn zeros(eight: u64) -> u64 {
         eight.wrapping_sub(LOW) & !eight
     }
-    let quotes = zeros(eight ^ LOW * b'"' as u64);
-    let backslashes = zeros(eight ^ LOW * b'\\' as u64);
+    let quotes = zeros(eight ^ (LOW * b'"' as u64));
+    let backslashes = zeros(eight ^ (LOW * b'\\' as u64));
     let controls = eight.wrapping_sub(LOW * b' ' as u64) & !eight;
     (quotes | backslashes | controls) & HIGH
 }
