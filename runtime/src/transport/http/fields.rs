@@ -7,6 +7,7 @@ use crate::gate::{
 };
 
 /// A header that may occur once.
+#[derive(Clone, Copy)]
 pub(super) enum One<'a> {
     Absent,
     Text(&'a str),

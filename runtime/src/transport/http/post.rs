@@ -44,7 +44,7 @@ pub(super) fn received(
     cx: &mut Context<'_>,
 ) -> ResponseState {
     if endpoint.config.session_store.is_none() {
-        let served = serve(endpoint, parts, &body, accepts, cx);
+        let served = serve(endpoint, &parts, &body, accepts, cx);
         if WORTH_KEEPING <= body.len() {
             endpoint.spare.keep(body);
         }
@@ -58,7 +58,7 @@ pub(super) fn received(
         let session = named_session(&parts).ok().map(str::to_owned);
         let mut whole = Some(parts);
         let served = poll_fn(|cx| match whole.take() {
-            Some(parts) => Poll::Ready(serve(&endpoint, parts, &body, accepts, cx)),
+            Some(parts) => Poll::Ready(serve(&endpoint, &parts, &body, accepts, cx)),
             None => Poll::Pending,
         });
         let response = match served.await {
@@ -80,7 +80,7 @@ pub(super) fn received(
 /// Hands `body` to the engine.
 fn serve(
     endpoint: &Arc<Endpoint>,
-    parts: Arc<Parts>,
+    parts: &Arc<Parts>,
     body: &[u8],
     accepts: Accepts,
     cx: &mut Context<'_>,
@@ -89,7 +89,7 @@ fn serve(
     tracing::trace!(message = %jsonrpc::WholeMessage(body), "received");
     let headers = HttpHeaders::of(&parts.headers);
     // A request that stands on its own may name a session that is not there.
-    let (active, missing) = match endpoint.session_named(headers.session(), &parts) {
+    let (active, missing) = match endpoint.session_named(headers.session(), parts) {
         Ok(active) => (Some(active), NamedSession::Absent),
         Err(Refusal::SessionMissing) => (None, NamedSession::Absent),
         Err(Refusal::SessionHeaderUnusable) => (None, NamedSession::Unusable),
