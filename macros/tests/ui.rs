@@ -32,6 +32,8 @@ fn documented_messages_are_the_exact_ones() {
         &[
             "result/ask_without_await",
             "feature/serve_http",
+            "feature/client_http",
+            "feature/client_process",
             "result/json_without_schema",
             "result/not_an_error",
             "function/not_send",

@@ -22,6 +22,7 @@
 //! ```
 
 mod config;
+mod keys;
 
 use std::{borrow::Cow, fmt};
 
@@ -211,7 +212,8 @@ impl McpServers {
         let list: Option<Vec<&RawValue>> = decode::from_str(list)?;
         let entries = list.unwrap_or_default().into_iter().enumerate();
         let servers = entries.map(|(at, entry)| {
-            McpServer::of_entry(entry.get()).map_err(|error| error.under(&format!("/{at}")))
+            McpServer::of_entry(entry.get())
+                .map_err(|error| keys::named(error, entry.get()).under(&format!("/{at}")))
         });
         Ok(Self {
             mcp_servers: servers.collect::<Result<_, _>>()?,
@@ -286,13 +288,15 @@ impl fmt::Display for Refusal {
             "the MCP server `{server_name}` needs the transport `{requested}`, "
         )?;
         match declared {
+            // For the client of an ACP agent, and for the author of any other program.
             Some(_) => write!(
                 f,
-                "which the agent did not declare in `mcpCapabilities.{requested}`"
+                "which is not declared: an ACP agent declares it in `mcpCapabilities.{requested}`, other programs in \
+                 `McpTransports::{requested}`"
             )?,
-            None => f.write_str("which the agent does not know")?,
+            None => f.write_str("which is not known here")?,
         }
-        write!(f, "; it takes {}", supported.join(", "))
+        write!(f, "; declared are {}", supported.join(", "))
     }
 }
 
@@ -352,12 +356,14 @@ impl McpServer {
     }
 }
 
+/// The problem of an entry without a member that its kind needs.
+const NEEDED: &str = "expected a value, which a server of this kind needs";
+
 /// Returns the member `name` of an entry.
 fn needed<T: DeserializeOwned>(name: &str, value: Option<&RawValue>) -> Result<T, DecodeError> {
     let text = value.map(RawValue::get);
     let Some(text) = text.filter(|text| *text != "null") else {
-        let problem = "expected a value, which a server of this kind needs";
-        return Err(DecodeError::new(format!("/{name}"), problem));
+        return Err(DecodeError::new(format!("/{name}"), NEEDED));
     };
     decode::from_str(text).map_err(|error| error.under(&format!("/{name}")))
 }

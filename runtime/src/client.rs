@@ -95,9 +95,12 @@ mod stamp;
 mod strays;
 mod subscription;
 mod task;
+mod timeout;
 mod typed;
 mod unusable;
 mod wire;
+#[cfg(not(all(feature = "client-http", feature = "client-process")))]
+mod without_transports;
 
 use std::{
     fmt,
@@ -147,6 +150,7 @@ pub use self::{
     strays::{Stray, StrayKind, Strays},
     subscription::Subscription,
     task::{DEFAULT_POLL_INTERVAL, TaskCall, ToolTask},
+    timeout::RequestTimeout,
     typed::TypedCall,
 };
 
@@ -158,6 +162,10 @@ pub use self::http::{
 };
 #[cfg(feature = "client-process")]
 pub use self::process::{ServerCommand, SpawnError};
+#[cfg(not(feature = "client-http"))]
+pub use self::without_transports::HttpEndpoint;
+#[cfg(not(feature = "client-process"))]
+pub use self::without_transports::ServerCommand;
 
 /// A connection to a server. Clones share it; it is closed when the last one is dropped.
 #[derive(Clone)]
@@ -345,8 +353,8 @@ impl Client {
         Notifications(self.inner.link.notifications())
     }
 
-    /// Every message from now on that the client cannot use: responses to no request, malformed lines, unknown notifications. The log has
-    /// them too.
+    /// Every message from now on that the client cannot use: responses to no request, malformed lines, unknown notifications, progress of
+    /// no request. The log has them too.
     ///
     /// ```
     /// # use trueform::prelude::*;
@@ -407,7 +415,10 @@ impl Client {
             Subscription::acknowledged(self.clone(), pending, notified, asked),
         )
         .await;
-        acknowledged.unwrap_or_else(|_| Err(LocalError::TimedOut(limit).into()))
+        acknowledged.unwrap_or_else(|_| {
+            let timeout = RequestTimeout::new(method, limit, timeout::OF_CLIENT);
+            Err(LocalError::TimedOut(Box::new(timeout)).into())
+        })
     }
 
     /// Sends `line` as it is, with a line end. For tests of what no client should send.

@@ -113,6 +113,8 @@ pub(crate) async fn all(
         StrayKind::UnknownNotification,
         StrayKind::NotAllowed,
         StrayKind::UnknownSubscription,
+        StrayKind::LateProgress,
+        StrayKind::UnknownProgress,
     ] {
         let count = c.stray_count(kind);
         if count > 0 {

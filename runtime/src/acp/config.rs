@@ -1,15 +1,16 @@
 //! The servers of a configuration file, which lists them by name.
 
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 use trueform_schema::{DecodeError, Map, decode};
 
-use super::{Entry, McpServer, McpServers, McpTransport, NamedValue, needed, optional};
+use super::{Entry, McpServer, McpServers, McpTransport, NamedValue, keys, needed, optional};
 
 impl McpServers {
     /// Reads the servers from the JSON text of a configuration of a desktop client or editor. The text is an object with the member
-    /// `mcpServers`, which has an entry for each name. In an entry, `env` and `headers` are objects. An entry without `type` has a
-    /// `command`, or a `url` for Streamable HTTP. The `type` of Streamable HTTP is `http` or `streamable-http`. Other members are ignored.
+    /// `mcpServers`, or `servers` as in VS Code, which has an entry for each name. In an entry, `env` and `headers` are objects. An entry
+    /// without `type` has a `command`, or a `url` for Streamable HTTP. The `type` of Streamable HTTP is `http` or `streamable-http`. Other
+    /// members are ignored. Comments are not JSON, and are refused.
     ///
     /// ```
     /// use trueform::acp::McpServers;
@@ -24,31 +25,62 @@ impl McpServers {
     /// ```
     ///
     /// # Errors
-    /// [`DecodeError`] with the place, if `mcpServers` is absent or an entry lacks what its kind needs.
+    /// [`DecodeError`] with the place, if both `mcpServers` and `servers` are absent, or an entry lacks what its kind needs. If the text
+    /// is not JSON, the message has the line and the column.
     pub fn of_config(config: &str) -> Result<Self, DecodeError> {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Config<'a> {
-            #[serde(borrow)]
-            mcp_servers: &'a RawValue,
+            #[serde(default, borrow)]
+            mcp_servers: Option<&'a RawValue>,
+            #[serde(default, borrow)]
+            servers: Option<&'a RawValue>,
         }
-        let config: Config<'_> = decode::from_str(config)?;
-        let text = config.mcp_servers.get();
-        let entries: Map<&RawValue> =
-            decode::from_str(text).map_err(|error| error.under("/mcpServers"))?;
+        check_syntax(config)?;
+        let Config {
+            mcp_servers,
+            servers,
+        } = decode::from_str(config)?;
+        let (key, text) = match (mcp_servers, servers) {
+            (Some(servers), _) => ("/mcpServers", servers.get()),
+            (None, Some(servers)) => ("/servers", servers.get()),
+            (None, None) => {
+                let keys = keys::found(config, |_| true);
+                let found = if keys.is_empty() { "no keys" } else { &keys };
+                let problem =
+                    format!("expected `mcpServers`, or `servers` as in VS Code, found {found}");
+                return Err(DecodeError::new("", problem));
+            }
+        };
+        let entries: Map<&RawValue> = decode::from_str(text).map_err(|error| error.under(key))?;
         let servers = entries.iter().map(|(name, entry)| {
             let place = name.replace('~', "~0").replace('/', "~1");
-            let transport = transport(entry.get());
+            let transport = transport(entry.get()).map_err(|error| {
+                keys::named(error, entry.get()).under(&format!("{key}/{place}"))
+            })?;
             Ok::<_, DecodeError>(McpServer {
                 name: name.to_owned(),
-                transport: transport
-                    .map_err(|error| error.under(&format!("/mcpServers/{place}")))?,
+                transport,
             })
         });
         Ok(Self {
             mcp_servers: servers.collect::<Result<_, _>>()?,
         })
     }
+}
+
+/// Refuses what is not JSON, with the line and the column: a file has no other place there.
+fn check_syntax(config: &str) -> Result<(), DecodeError> {
+    let Err(error) = serde_json::from_str::<IgnoredAny>(config) else {
+        return Ok(());
+    };
+    let line = config.lines().nth(error.line().saturating_sub(1));
+    let at = line.and_then(|line| line.get(error.column().saturating_sub(1)..));
+    let advice = match at.is_some_and(|at| at.starts_with("//") || at.starts_with("/*")) {
+        true => "; JSON has no comments: remove them",
+        false => "",
+    };
+    Err(DecodeError::new("", format!("not JSON: {error}{advice}")))
 }
 
 fn transport(entry: &str) -> Result<McpTransport, DecodeError> {

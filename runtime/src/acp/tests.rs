@@ -65,8 +65,9 @@ fn a_refusal_as_a_json_rpc_error() {
     assert_eq!(error.code, -32602);
     assert_eq!(
         error.message,
-        "the MCP server `search` needs the transport `http`, which the agent did not declare in `mcpCapabilities.http`; it takes \
-         stdio, sse; the MCP server `coop` needs the transport `carrier-pigeon`, which the agent does not know; it takes stdio, sse"
+        "the MCP server `search` needs the transport `http`, which is not declared: an ACP agent declares it in \
+         `mcpCapabilities.http`, other programs in `McpTransports::http`; declared are stdio, sse; the MCP server `coop` needs the \
+         transport `carrier-pigeon`, which is not known here; declared are stdio, sse"
     );
     let data: Value = error.data.unwrap().to_value();
     assert_eq!(
@@ -131,21 +132,19 @@ fn what_an_agent_declared() {
 
 #[test]
 fn entries_that_lack_something() {
+    const ABSENT: &str = "expected a value, which a server of this kind needs; known keys are `name`, `type`, `command`, `args`, `env`, \
+                          `url`, `headers`";
     let one = |entry: &str| {
         McpServers::of_session(&format!(
             r#"{{ "mcpServers": [{{ "name": "first", "command": "c" }}, {entry}] }}"#
         ))
     };
     for (entry, pointer, expected) in [
-        (
-            r#"{ "name": "a" }"#,
-            "/command",
-            "expected a value, which a server of this kind needs",
-        ),
+        (r#"{ "name": "a" }"#, "/command", ABSENT),
         (
             r#"{ "name": "a", "type": "stdio", "command": null }"#,
             "/command",
-            "expected a value, which a server of this kind needs",
+            ABSENT,
         ),
         (
             r#"{ "name": "a", "command": 7 }"#,
@@ -157,21 +156,13 @@ fn entries_that_lack_something() {
             "/env/0",
             "missing field `value`",
         ),
-        (
-            r#"{ "name": "a", "type": "http" }"#,
-            "/url",
-            "expected a value, which a server of this kind needs",
-        ),
+        (r#"{ "name": "a", "type": "http" }"#, "/url", ABSENT),
         (
             r#"{ "name": "a", "type": "sse", "url": "x", "headers": { "A": "b" } }"#,
             "/headers",
             "invalid type: map, expected a sequence",
         ),
-        (
-            r#"{ "type": "http", "url": "x" }"#,
-            "/name",
-            "expected a value, which a server of this kind needs",
-        ),
+        (r#"{ "type": "http", "url": "x" }"#, "/name", ABSENT),
         ("7", "", "invalid type: integer `7`, expected struct Entry"),
     ] {
         let error = one(entry).unwrap_err();
@@ -299,9 +290,41 @@ fn servers_of_a_configuration() {
     );
     assert!(!format!("{servers:?}").contains("s3cret"));
     assert_eq!(HTTP.check(&servers[..4]), Ok(()));
+    let vs_code = McpServers::of_config(&config.replace("mcpServers", "servers"));
+    assert_eq!(vs_code.unwrap().mcp_servers, servers);
 
     for (config, pointer, expected) in [
-        ("{}", "", "missing field `mcpServers`"),
+        (
+            "{}",
+            "",
+            "expected `mcpServers`, or `servers` as in VS Code, found no keys",
+        ),
+        (
+            r#"{ "context_servers": {}, "theme": "dark" }"#,
+            "",
+            "found `context_servers`, `theme`",
+        ),
+        (
+            r#"{ "a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1, "g": 1, "h": 1, "i": 1 }"#,
+            "",
+            "`g`, `h`, …",
+        ),
+        (
+            "{\n  // mine\n  \"mcpServers\": {}\n}",
+            "",
+            "not JSON: key must be a string at line 2 column 3; JSON has no comments: remove them",
+        ),
+        (
+            "{\n  \"mcpServers\": {} /* mine */\n}",
+            "",
+            "at line 2 column 20; JSON has no comments: remove them",
+        ),
+        (
+            r#"{ "servers": { "a": { "comand": "c", "cwd": "/" } } }"#,
+            "/servers/a/command",
+            "which a server of this kind needs; the entry has the unknown keys `comand`, `cwd`; known keys are `name`, `type`, \
+             `command`, `args`, `env`, `url`, `headers`",
+        ),
         (
             r#"{ "mcpServers": [] }"#,
             "/mcpServers",

@@ -27,7 +27,7 @@ use super::{
 /// Most times a server is given the input it asks for within one call.
 const MOST_ROUNDS: u32 = 16;
 
-/// A call that is sent when awaited, and cancelled when its future is dropped before the answer came. While the server asks for input,
+/// A call that is sent when awaited (`.await` returns the result, which has functions such as `text`), and cancelled when its future is dropped before the answer came. While the server asks for input,
 /// the client's [`handler`](super::ClientOptions::handler) answers and the call is repeated.
 #[must_use = "a call is sent when it is awaited"]
 pub struct RepeatableCall<M: Repeatable> {

@@ -124,7 +124,8 @@ mod tests {
             (
                 &servers[0],
                 McpTransports::STDIO_ONLY,
-                "the MCP server `old` needs the transport `sse`, which the agent did not declare in `mcpCapabilities.sse`; it takes stdio",
+                "the MCP server `old` needs the transport `sse`, which is not declared: an ACP agent declares it in `mcpCapabilities.sse`, \
+                 other programs in `McpTransports::sse`; declared are stdio",
             ),
             (
                 &servers[0],
@@ -135,7 +136,7 @@ mod tests {
             (
                 &servers[1],
                 both,
-                "the MCP server `coop` needs the transport `pigeon`, which the agent does not know; it takes stdio, http, sse",
+                "the MCP server `coop` needs the transport `pigeon`, which is not known here; declared are stdio, http, sse",
             ),
         ] {
             let outcome = Client::connect_entry(server, declared, ClientOptions::new()).await;

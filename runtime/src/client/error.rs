@@ -5,8 +5,15 @@ use std::{fmt, io, sync::Arc, time::Duration};
 use serde::Deserialize;
 use trueform_schema::{CallToolResult, DecodeError, ErrorObject, Revision};
 
-use super::failure::{HandshakeTimeout, ServerFailure};
-use crate::{acp::Refusal, gate::Leniency, jsonrpc::sentence};
+use super::{
+    failure::{HandshakeTimeout, ServerFailure},
+    timeout::RequestTimeout,
+};
+use crate::{
+    acp::Refusal,
+    gate::Leniency,
+    jsonrpc::{code, sentence},
+};
 
 /// Why a request has no result.
 #[derive(Debug)]
@@ -59,7 +66,7 @@ pub enum LocalError {
     },
     /// No answer came in this time. The server was notified that the request is cancelled, unless it was resumed, was `initialize`, or
     /// is not in the session that there is now.
-    TimedOut(Duration),
+    TimedOut(Box<RequestTimeout>),
     /// What is to be sent has no JSON form, or not the one the request needs.
     Encode(String),
     /// The server did not declare this capability, which the method needs.
@@ -77,6 +84,15 @@ pub enum LocalError {
         tool: String,
         /// Where in the result, and what is wrong.
         problem: String,
+    },
+    /// The structured content of a result is not of the type that [`output`](super::ToolCall::output) was called with.
+    OutputType {
+        /// The name of the tool.
+        tool: String,
+        /// The name of the Rust type.
+        expected: &'static str,
+        /// Where in the result, and what is wrong.
+        error: DecodeError,
     },
     /// The server speaks none of the revisions that this client may use; holds what it offered.
     Version(Vec<String>),
@@ -121,12 +137,20 @@ impl fmt::Display for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Local(error) => error.fmt(f),
-            Self::Remote(error) => write!(
-                f,
-                "the server answered with error {}: {}",
-                error.code,
-                sentence(&error.message)
-            ),
+            Self::Remote(error) => {
+                write!(
+                    f,
+                    "the server answered with error {}: {}",
+                    error.code,
+                    sentence(&error.message)
+                )?;
+                match error.code {
+                    code::MISSING_CLIENT_CAPABILITY => f.write_str(
+                        "; declare it by `ClientOptions::capabilities`, and answer by `ClientOptions::handler`",
+                    ),
+                    _ => Ok(()),
+                }
+            }
         }
     }
 }
@@ -158,7 +182,7 @@ impl fmt::Display for LocalError {
                 f,
                 "not sent within {waited:?}: {in_flight} other requests wait for their answers (`max_in_flight`)"
             ),
-            Self::TimedOut(limit) => write!(f, "no answer within {limit:?}"),
+            Self::TimedOut(timeout) => timeout.fmt(f),
             Self::Encode(problem) => write!(f, "cannot be sent: {problem}"),
             Self::NotDeclared(capability) => {
                 write!(
@@ -180,6 +204,16 @@ impl fmt::Display for LocalError {
                 "the result of the tool `{}` does not fit its output schema: {}",
                 sentence(tool),
                 sentence(problem)
+            ),
+            Self::OutputType {
+                tool,
+                expected,
+                error,
+            } => write!(
+                f,
+                "the structured content of the tool `{}` is not of the type `{expected}`, which `output` was called with: {}",
+                sentence(tool),
+                sentence(&error.to_string())
             ),
             Self::Version(offered) => write!(
                 f,
@@ -210,7 +244,9 @@ impl std::error::Error for ClientError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Local(LocalError::Io(error)) => Some(error),
-            Self::Local(LocalError::Decode(error)) => Some(error),
+            Self::Local(LocalError::Decode(error) | LocalError::OutputType { error, .. }) => {
+                Some(error)
+            }
             #[cfg(feature = "client-process")]
             Self::Local(LocalError::Spawn(error)) => Some(error),
             #[cfg(feature = "client-http")]

@@ -261,20 +261,14 @@ async fn exchange(
     })?;
     let abandoned = Abandoned::of(method.as_str());
     let pending = link.request(id, message, None, None, abandoned)?;
-    wait(pending, timeout, None)
-        .await
-        .map_err(|error| match error {
-            ClientError::Local(LocalError::TimedOut(_)) => {
-                let (method, waited, probed) = (method.as_str(), timeout, None);
-                LocalError::NoHandshake(HandshakeTimeout {
-                    method,
-                    waited,
-                    probed,
-                })
-                .into()
-            }
-            other => other,
+    wait(pending, timeout, None, |_| {
+        LocalError::NoHandshake(HandshakeTimeout {
+            method: method.as_str(),
+            waited: timeout,
+            probed: None,
         })
+    })
+    .await
 }
 
 /// The versions that an unsupported-version error lists.

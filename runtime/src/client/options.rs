@@ -46,6 +46,7 @@ pub struct ClientOptions {
     pub(super) outgoing: Policy,
     pub(super) incoming: Inbound,
     pub(super) handler: Arc<dyn ClientHandler>,
+    pub(super) has_handler: bool,
     pub(super) principal: Option<Principal>,
 }
 
@@ -104,6 +105,7 @@ impl ClientOptions {
             outgoing: Policy::Enforce,
             incoming: Inbound::default(),
             handler: Arc::new(super::handler::NoHandler),
+            has_handler: false,
             principal: None,
         }
     }
@@ -396,7 +398,8 @@ impl ClientOptions {
         self
     }
 
-    /// Sets the handler that answers the server's questions.
+    /// Sets the handler that answers the server's questions. A server asks only what the [`capabilities`](Self::capabilities) declare:
+    /// if they are empty, the log has a warning when the client connects.
     ///
     /// ```
     /// use trueform::{client::{Answering, ClientHandler, ClientOptions}, schema::Json};
@@ -416,6 +419,7 @@ impl ClientOptions {
     #[must_use]
     pub fn handler(mut self, handler: impl ClientHandler + 'static) -> Self {
         self.handler = Arc::new(handler);
+        self.has_handler = true;
         self
     }
 }

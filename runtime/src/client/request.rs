@@ -7,12 +7,13 @@ use std::{
     time::Duration,
 };
 
+use serde::Deserialize;
 use tokio::{
     sync::Notify,
     time::{Instant, sleep_until},
 };
 use trueform_schema::{
-    Conform, Json, View,
+    At, Conform, Json, View,
     methods::{AnyRequest, Notification},
 };
 
@@ -26,6 +27,7 @@ use super::{
     gate::ClientCall,
     link::{Abandoned, PendingRequest},
     stamp::Stamp,
+    timeout::{self, RequestTimeout},
 };
 use crate::gate::ToServer;
 
@@ -137,8 +139,9 @@ impl Client {
             ..
         } = &*self.inner;
         link.gate.let_out(call, self.revision(), params)?;
-        let limit = plan.timeout.unwrap_or(options.timeout);
-        let (_place, limit) = link.flights.enter(limit).await.map_err(|none| match none {
+        let whole = plan.timeout.unwrap_or(options.timeout);
+        let of_call = (plan.timeout.is_some(), plan.longest.is_some());
+        let (_place, limit) = link.flights.enter(whole).await.map_err(|none| match none {
             NoPlace::Full(error) => error,
             NoPlace::Closed => link.wire.closed(),
         })?;
@@ -168,15 +171,46 @@ impl Client {
         }
         let (on_progress, busy) = (plan.on_progress.take(), plan.busy.take());
         let pending = link.request(id, message, on_progress, busy, abandoned)?;
-        wait(pending, limit, longest).await
+        wait(pending, limit, longest, |ended_by| {
+            let (limit, setting) = match (ended_by, of_call) {
+                (EndedBy::Timeout, (true, _)) => (whole, timeout::OF_CALL),
+                (EndedBy::Timeout, (false, _)) => (whole, timeout::OF_CLIENT),
+                (EndedBy::Longest(longest), (_, true)) => (longest, timeout::LONGEST_OF_CALL),
+                (EndedBy::Longest(longest), (_, false)) => (longest, timeout::LONGEST_OF_CLIENT),
+            };
+            let name = self.name_in(params);
+            let timeout = RequestTimeout::new(call.method, limit, setting).named(name);
+            LocalError::TimedOut(Box::new(timeout))
+        })
+        .await
+    }
+
+    /// The name of the tool or the prompt that `params` are for.
+    #[cold]
+    fn name_in(&self, params: &(dyn Conform + Sync)) -> Option<String> {
+        #[derive(Deserialize)]
+        struct Named {
+            name: Option<String>,
+        }
+        let sent = At::new(params, self.revision()).to_json();
+        sent.parse::<Named>().ok()?.name
     }
 }
 
-/// Waits for the answer, at most as long as `timeout`, and `longest` where progress resets the clock (O-6).
+/// What set the time that a request ran out of.
+pub(super) enum EndedBy {
+    /// The time between two signs of the server.
+    Timeout,
+    /// The time in all, where progress resets the clock.
+    Longest(Duration),
+}
+
+/// Waits for the answer, at most as long as `timeout`, and `longest` where progress resets the clock (O-6). `timed_out` makes the error.
 pub(super) async fn wait(
     mut pending: PendingRequest,
     timeout: Duration,
     longest: Option<Duration>,
+    timed_out: impl FnOnce(EndedBy) -> LocalError,
 ) -> Result<Json, ClientError> {
     let start = Instant::now();
     let mut end = deadline(
@@ -195,7 +229,11 @@ pub(super) async fn wait(
                 let latest = deadline(start, longest.unwrap_or(timeout));
                 end = latest.min(deadline(Instant::now(), timeout));
             }
-            () = sleep_until(end) => return Err(LocalError::TimedOut(start.elapsed()).into()),
+            () = sleep_until(end) => {
+                let longest = longest.filter(|longest| deadline(start, *longest) <= end);
+                let ended_by = longest.map_or(EndedBy::Timeout, EndedBy::Longest);
+                return Err(timed_out(ended_by).into());
+            }
         }
     }
 }

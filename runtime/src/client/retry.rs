@@ -228,6 +228,7 @@ mod tests {
     use trueform_schema::ErrorObject;
 
     use super::*;
+    use crate::client::timeout::{self, RequestTimeout};
 
     #[test]
     fn waits() {
@@ -237,7 +238,8 @@ mod tests {
             .longest_wait(Duration::from_millis(1500))
             .codes([7]);
         let remote = |code: i64| ClientError::Remote(ErrorObject::new(code, "no"));
-        let timed_out = ClientError::Local(LocalError::TimedOut(Duration::ZERO));
+        let timeout = RequestTimeout::new("ping", Duration::ZERO, timeout::OF_CLIENT);
+        let timed_out = ClientError::Local(LocalError::TimedOut(Box::new(timeout)));
         for (error, busy, attempt, shortest, longest) in [
             (&timed_out, None, 1, Some(50), Some(100)),
             (&timed_out, None, 2, Some(100), Some(200)),

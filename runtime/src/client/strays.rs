@@ -30,16 +30,22 @@ pub enum StrayKind {
     /// opened by [`Client::listen`](super::Client::listen) but by
     /// [`ClientMethods::subscriptions_listen`](super::ClientMethods::subscriptions_listen), which brings no notifications.
     UnknownSubscription,
+    /// Progress of a request that has ended. [`Notifications`](super::Notifications) returns it too.
+    LateProgress,
+    /// Progress with a token that stands for no request of this client. [`Notifications`](super::Notifications) returns it too.
+    UnknownProgress,
 }
 
 impl StrayKind {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 8] = [
         Self::LateAnswer,
         Self::UnknownId,
         Self::Malformed,
         Self::UnknownNotification,
         Self::NotAllowed,
         Self::UnknownSubscription,
+        Self::LateProgress,
+        Self::UnknownProgress,
     ];
 }
 
@@ -50,7 +56,7 @@ pub struct Stray {
     /// What is wrong with it.
     pub kind: StrayKind,
     /// The message, with its strings and numbers replaced by their sizes, cut off after about 512 bytes. For a message of a batch it is
-    /// the whole batch, except for a notification of an unknown subscription.
+    /// the whole batch, except for progress, and for a notification of an unknown subscription.
     pub redacted: String,
 }
 

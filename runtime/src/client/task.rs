@@ -12,7 +12,7 @@ use tokio::{runtime::Handle, time::Instant};
 use trueform_schema::{
     CallToolOutcome, CallToolResult, CancelTaskRequestParams, CreateTaskResult, DecodeError, Era,
     GetTaskPayloadRequestParams, GetTaskRequestParams, InputRequest, InputRequiredResult, Json,
-    JsonObject, Map, Revision, TaskMetadata, TaskStatus,
+    JsonObject, Map, Method, Revision, TaskMetadata, TaskStatus,
     ext::tasks,
     methods::{self, AnyRequest},
 };
@@ -25,6 +25,7 @@ use super::{
     error::{ClientError, LocalError},
     gate::ClientCall,
     link::LastingProgress,
+    timeout::{self, RequestTimeout},
 };
 use crate::needs::declares_extension;
 
@@ -296,7 +297,11 @@ impl StartedTask {
             }
         };
         let ended = tokio::time::timeout_at(until, waiting).await;
-        ended.unwrap_or_else(|_| Err(LocalError::TimedOut(longest).into()))
+        ended.unwrap_or_else(|_| {
+            let method = Method::CallTool.as_str();
+            let timeout = RequestTimeout::new(method, longest, timeout::LONGEST_OF_CLIENT);
+            Err(LocalError::TimedOut(Box::new(timeout)).into())
+        })
     }
 
     async fn poll(&self, client: &Client) -> Result<Polled, ClientError> {

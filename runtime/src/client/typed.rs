@@ -57,7 +57,7 @@ impl ToolCall {
     ///
     /// # Errors
     /// The call ends with [`LocalError::ToolFailed`] if the tool fails, [`LocalError::Output`] if the structured content does not fit the
-    /// output schema, [`LocalError::Decode`] if it is not a `T`; otherwise as any call.
+    /// output schema, [`LocalError::OutputType`] if it is not a `T`; otherwise as any call.
     // I-8
     pub fn output<T: DeserializeOwned>(self) -> TypedCall<T> {
         TypedCall {
@@ -76,12 +76,25 @@ impl<T: DeserializeOwned> TypedCall<T> {
         if result.is_error == Some(true) {
             return Err(LocalError::ToolFailed(Box::new(result)).into());
         }
-        if let Some(tool) = name
-            && let Err(problem) = tools.check(&tool, &result)
+        if let Some(tool) = &name
+            && let Err(problem) = tools.check(tool, &result)
         {
-            client.explain(&tools, tool, &result, problem).await?;
+            client
+                .explain(&tools, tool.clone(), &result, problem)
+                .await?;
         }
-        Ok(result.structured()?)
+        result.structured().map_err(|error| {
+            let error = match result.structured_content {
+                Some(_) => error.under("/structuredContent"),
+                None => error,
+            };
+            LocalError::OutputType {
+                tool: name.unwrap_or_default(),
+                expected: std::any::type_name::<T>(),
+                error,
+            }
+            .into()
+        })
     }
 }
 

@@ -1,12 +1,14 @@
-//! Settings with which no request of a client could be answered: bounds and times of zero.
+//! Settings with which no request of a client could be answered, bounds and times of zero, and a handler that is not asked.
+
+use trueform_schema::ClientCapabilities;
 
 use super::{
-    ClientOptions,
+    ClientOptions, Negotiation,
     error::{ClientError, LocalError},
 };
 
 impl ClientOptions {
-    /// Looks for settings of zero that leave nothing to do. Called before anything is started or sent.
+    /// Looks for settings of zero that leave nothing to do, and warns of a handler that no server asks. Called before anything is started or sent.
     ///
     /// # Errors
     /// [`LocalError::Settings`] with a sentence for each such setting.
@@ -53,6 +55,15 @@ impl ClientOptions {
             .filter(|(_, is_zero, _)| *is_zero)
             .map(|(setting, _, expected)| format!("`{setting}` is zero; expected {expected}"))
             .collect();
+        if self.has_handler
+            && self.capabilities == ClientCapabilities::default()
+            && self.negotiation != Negotiation::Nothing
+        {
+            tracing::warn!(
+                "the handler of the client is not asked anything, because no capability is declared; declare what it answers by \
+                 `ClientOptions::capabilities`"
+            );
+        }
         match problems.is_empty() {
             true => Ok(()),
             false => Err(LocalError::Settings(problems).into()),

@@ -36,7 +36,19 @@ pub(crate) async fn commands_that_cannot_be_started() {
         ),
         (
             ServerCommand::new("/no/such/server"),
-            vec!["`/no/such/server`", "there is no such file", "absolute"],
+            vec!["`/no/such/server` cannot be started: there is no such file; check the path"],
+        ),
+        (
+            ServerCommand::new("no/such/server"),
+            vec!["`no/such/server`", "there is no such file", "absolute"],
+        ),
+        (
+            ServerCommand::new("/no/such/server --verbose"),
+            vec!["`/no/such/server --verbose`", "`ServerCommand::arg`"],
+        ),
+        (
+            ServerCommand::new("no-such-server --verbose"),
+            vec!["`no-such-server --verbose`", "`ServerCommand::arg`"],
         ),
         (
             ServerCommand::new(&plain),

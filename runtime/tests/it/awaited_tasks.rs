@@ -266,7 +266,7 @@ async fn a_call_that_is_given_up_cancels_its_task() {
     let (client, playing) = self::playing(options, MODERN, script).await;
     let error = client.call_tool("slow", json!({})).await.unwrap_err();
     assert!(
-        matches!(error, ClientError::Local(LocalError::TimedOut(limit)) if limit == longest),
+        matches!(error, ClientError::Local(LocalError::TimedOut(ref timeout)) if timeout.limit() == longest),
         "{error:?}"
     );
     tokio::time::sleep(Duration::from_secs(1)).await;

@@ -97,7 +97,15 @@ async fn outputs_are_held_to_their_schemas() {
         match add(&client).await {
             Ok(Sum { sum }) => assert_eq!(sum, expected),
             // 7.0 is an integer for the schema, not for the type.
-            Err(ClientError::Local(LocalError::Decode(_))) => assert_eq!(expected, 7),
+            Err(error @ ClientError::Local(LocalError::OutputType { .. })) => {
+                assert_eq!(expected, 7);
+                let error = error.to_string();
+                assert!(
+                    error.starts_with("the structured content of the tool `add` is not of the type `")
+                        && error.contains("::Sum`, which `output` was called with: /structuredContent/sum: invalid type: "),
+                    "{error}"
+                );
+            }
             Err(error) => panic!("{error}"),
         }
     }

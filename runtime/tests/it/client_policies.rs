@@ -255,6 +255,34 @@ async fn results_that_are_not_kept() {
     assert_eq!(soon(playing).await.unwrap().len(), 4);
 }
 
+// A handler that no server asks is reported, and so is what a server says about it.
+#[tokio::test(start_paused = true)]
+async fn a_handler_without_capabilities() {
+    let log = crate::support::log();
+    let handler = crate::client::Answers(std::sync::Arc::default());
+    let refused = |_, _: &Value| {
+        let error = json!({ "code": -32021, "message": "`elicitation` is needed", "data": { "requiredCapabilities": {} } });
+        Some(Err(error))
+    };
+    let (client, playing) = answering(ClientOptions::new().handler(handler), MODERN, refused).await;
+    let warned =
+        |line: &&String| line.starts_with("WARN") && line.contains("`ClientOptions::capabilities`");
+    assert_eq!(log.take().iter().filter(warned).count(), 1);
+    let error = client.call_tool("x", ()).await.unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the server answered with error -32021: `elicitation` is needed; declare it by `ClientOptions::capabilities`, and answer by \
+         `ClientOptions::handler`"
+    );
+    client.close().await;
+    playing.await.unwrap();
+
+    let (client, playing) = answering(ClientOptions::new(), MODERN, |_, _| None).await;
+    assert_eq!(log.take().iter().filter(warned).count(), 0);
+    client.close().await;
+    playing.await.unwrap();
+}
+
 // A-17, O-2: what nothing waits for is counted, logged and handed to those who listen, without its values.
 #[tokio::test(start_paused = true)]
 async fn messages_that_nothing_waits_for() {
@@ -269,6 +297,10 @@ async fn messages_that_nothing_waits_for() {
                 { "jsonrpc": "1.0", "method": "odd" },
                 { "jsonrpc": "2.0", "method": "notifications/new", "params": { "secret": "hidden" } },
                 { "jsonrpc": "2.0", "method": "notifications/initialized" },
+                { "jsonrpc": "2.0", "method": "notifications/progress", "params": { "progressToken": 2, "progress": 1 } },
+                { "jsonrpc": "2.0", "method": "notifications/progress", "params": { "progressToken": 3, "progress": 1 } },
+                { "jsonrpc": "2.0", "method": "notifications/progress", "params": { "progressToken": 99, "progress": 1 } },
+                { "jsonrpc": "2.0", "method": "notifications/progress", "params": { "progressToken": "hidden", "progress": 1 } },
                 { "request": request, "content": done["content"] },
             ]))),
         }
@@ -291,8 +323,13 @@ async fn messages_that_nothing_waits_for() {
         StrayKind::Malformed,
         StrayKind::UnknownNotification,
         StrayKind::NotAllowed,
+        // The token 3 is that of the call that is under way.
+        StrayKind::LateProgress,
+        StrayKind::UnknownProgress,
+        StrayKind::UnknownProgress,
     ];
     assert_eq!(heard, expected);
+    assert_eq!(client.stray_count(StrayKind::UnknownProgress), 2);
     assert_eq!(client.stray_count(StrayKind::UnknownId), 2);
     assert_eq!(client.stray_count(StrayKind::LateAnswer), 1);
     client.close().await;

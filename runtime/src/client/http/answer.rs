@@ -3,7 +3,7 @@
 use trueform_schema::RequestId;
 
 use super::{
-    error::{HttpError, HttpErrorKind, NOT_KNOWN},
+    error::{HttpError, HttpErrorKind, NOT_KNOWN, WEB_PAGE},
     exchange::{Chunks, HttpAnswer},
     readdressed::with_id,
 };
@@ -135,7 +135,7 @@ pub(super) fn no_answer(target: &str, answer: &HttpAnswer, what: &str) -> HttpEr
         || what.starts_with("<!")
         || what.starts_with("<html");
     if !status.is_success() {
-        let what = if is_page { "a web page" } else { what };
+        let what = if is_page { WEB_PAGE } else { what };
         return HttpError::refused(target.to_owned(), status, &answer.headers, what);
     }
     let advice = "check the URL: its path must be the server's MCP endpoint, often `/mcp`";

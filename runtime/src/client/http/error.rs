@@ -54,6 +54,9 @@ pub enum HttpErrorKind {
 /// What is to be said of a request whose response broke off.
 pub(super) const NOT_KNOWN: &str = "whether the server acted on the request is not known";
 
+/// What is said of a body that is a web page.
+pub(super) const WEB_PAGE: &str = "a web page";
+
 /// What a request was sent by and to, as errors show it: without the query, which may hold secrets.
 pub(super) fn target(method: &Method, uri: &Uri) -> String {
     let query = if uri.query().is_some() { "?…" } else { "" };
@@ -141,7 +144,13 @@ impl HttpError {
             }
             429 => "send fewer requests, and wait before the next",
             500 => "the server failed; its log may say why",
+            501 => {
+                "what answers there takes no POST, so it is no MCP server; check the URL: its path must be the server's MCP endpoint, often `/mcp`"
+            }
             502..=504 => "the server, or a proxy before it, is not ready; try again later",
+            _ if body == WEB_PAGE => {
+                "check the URL: its path must be the server's MCP endpoint, often `/mcp`"
+            }
             _ => "",
         };
         let wait = headers

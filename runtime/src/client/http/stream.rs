@@ -56,6 +56,8 @@ pub(super) enum StreamEnd {
     /// Its end, and no answer.
     Ended,
     Unread(Unread),
+    /// It is not open again, because there is no connection; says why.
+    Unreached(String),
 }
 
 impl Place {
@@ -239,6 +241,20 @@ impl Bridge {
                 }
                 StreamEnd::Unread(Unread::Broken(problem)) => problem,
                 StreamEnd::Ended => "the stream ended before the answer".to_owned(),
+                StreamEnd::Unreached(problem) if MAX_RESUMES <= place.backoff.failures() => {
+                    let problem = format!(
+                        "the stream ended before the answer, and the server cannot be reached: {problem}, {MAX_RESUMES} times in a row"
+                    );
+                    let advice =
+                        "check that the server is running; whether the call was made is not known";
+                    return Err(HttpError::new(
+                        HttpErrorKind::StreamEnded,
+                        target,
+                        problem,
+                        advice,
+                    ));
+                }
+                StreamEnd::Unreached(problem) => problem,
             };
             let ended = |problem: &str, advice| ended(target, problem, advice);
             if self.requests.is_modern() {
@@ -289,9 +305,7 @@ impl Bridge {
                 let advice = "whether the call was made is not known";
                 return Err(ended(target, &problem, advice));
             }
-            Err(error) if is_of_connection(&error) => {
-                StreamEnd::Unread(Unread::Broken(error.short()))
-            }
+            Err(error) if is_of_connection(&error) => StreamEnd::Unreached(error.short()),
             Err(error) => return Err(error),
         })
     }

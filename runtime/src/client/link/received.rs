@@ -251,23 +251,44 @@ impl Link {
             method = &*jsonrpc::shortened(&notified.method),
             "a notification of a subscription that the client does not have"
         );
+        self.is_stray(StrayKind::UnknownSubscription, notified);
+    }
+
+    /// Notes progress that no request waits for.
+    // Issue 12
+    #[cold]
+    fn is_progress_of_nothing(&self, token: &RequestId, notified: &Notified) {
+        let token_shown = jsonrpc::ShortRequestId(token);
+        let kind = match token {
+            RequestId::Integer(id) if self.has_given(*id) => StrayKind::LateProgress,
+            _ => StrayKind::UnknownProgress,
+        };
+        tracing::debug!(token = %token_shown, ?kind, "progress that no request waits for");
+        self.is_stray(kind, notified);
+    }
+
+    fn is_stray(&self, kind: StrayKind, notified: &Notified) {
         let mut line =
             ToServer::notification(&notified.method, notified.params.as_ref()).into_line();
         line.pop();
-        self.strays.add(StrayKind::UnknownSubscription, &line);
+        self.strays.add(kind, &line);
     }
 
     /// Notifies the request whose progress `token` stands for; tokens are the ids of their requests.
     pub(in crate::client) fn progressed(&self, token: &RequestId, notified: &Notified) {
         // The callback is taken out so that it runs without the lock.
-        let (callback, progressed) = {
+        let (is_known, callback, progressed) = {
             let mut state = self.lock();
+            let is_known = state.lasting.contains_key(token) || state.waiting.contains_key(token);
             let lasting = state.lasting.get_mut(token).and_then(Option::take);
             let waiter = state.waiting.get_mut(token);
             let progressed = waiter.as_ref().and_then(|waiter| waiter.progressed.clone());
             let awaited = || waiter.and_then(|waiter| waiter.progress.take());
-            (lasting.or_else(awaited), progressed)
+            (is_known, lasting.or_else(awaited), progressed)
         };
+        if !is_known {
+            return self.is_progress_of_nothing(token, notified);
+        }
         if let Some(progressed) = progressed {
             progressed.notify_one();
         }

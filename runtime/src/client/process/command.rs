@@ -332,9 +332,15 @@ impl fmt::Display for SpawnError {
                     sentence(&directory)
                 )
             }
+            SpawnCause::NotOnPath | SpawnCause::NoFile if self.program.contains(' ') => f.write_str(
+                "there is no program of this name, spaces included; give each argument by `ServerCommand::arg`, not with the program",
+            ),
             SpawnCause::NotOnPath => f.write_str(
                 "no folder of the environment variable `PATH` has a program of this name; install it, or give its absolute path",
             ),
+            SpawnCause::NoFile if Path::new(&self.program).is_absolute() => {
+                f.write_str("there is no such file; check the path")
+            }
             SpawnCause::NoFile => f.write_str(
                 "there is no such file; check the path, and give an absolute one",
             ),

@@ -197,6 +197,13 @@ async fn answers_that_are_none() {
             "HTTP 404 Not Found: a web page; check the path; many servers have their endpoint at `/mcp`".to_owned(),
         ),
         (
+            "501 Not Implemented",
+            html,
+            page,
+            format!("HTTP 501 Not Implemented: a web page; what answers there takes no POST, so it is no MCP server; {path}"),
+        ),
+        ("418 I'm a teapot", html, page, format!("HTTP 418 I'm a teapot: a web page; {path}")),
+        (
             "405 Method Not Allowed",
             "",
             "",

@@ -143,6 +143,46 @@ async fn what_cannot_be_resumed() {
     }
 }
 
+// A server that is gone is what the error reports, not the status of the stream that broke off.
+#[tokio::test]
+async fn a_server_that_is_gone() {
+    let called = Arc::new(tokio::sync::Notify::new());
+    let begun = called.clone();
+    let server = Scripted::start(move |asked, answer| {
+        let begun = begun.clone();
+        async move {
+            let Some((asked, mut answer)) = legacy(asked, answer, "s").await else {
+                return;
+            };
+            if asked.what() != "tools/call" {
+                return answer.reply("405 Method Not Allowed", "", "").await;
+            }
+            answer.events().await;
+            answer.write("id: e\nretry: 0\ndata: \n\n").await;
+            begun.notify_one();
+            std::future::pending().await
+        }
+    })
+    .await;
+    let client = connect(&server, old()).await;
+    let gone = async {
+        soon(called.notified()).await;
+        drop(server);
+    };
+    let (outcome, ()) = tokio::join!(call(&client, "x"), gone);
+    let error = failed(outcome);
+    assert_eq!(error.kind(), HttpErrorKind::StreamEnded);
+    assert_eq!(error.status(), None);
+    let error = error.to_string();
+    assert!(
+        error.contains("/mcp: the stream ended before the answer, and the server cannot be reached: ")
+            && error.ends_with(
+                ", 5 times in a row; check that the server is running; whether the call was made is not known"
+            ),
+        "{error}"
+    );
+}
+
 // G-6, DEC-3: the session's own stream is opened again, from its last event.
 #[tokio::test]
 async fn the_sessions_own_stream_comes_back() {
