@@ -60,6 +60,7 @@ pub struct HttpEndpoint(Infallible);
 #[cfg(not(feature = "client-http"))]
 #[doc(hidden)]
 impl HttpEndpoint {
+    #[must_use]
     pub fn new(_: impl Sized) -> Self
     where
         for<'a> Self: ConnectsOverHttp,
@@ -101,6 +102,7 @@ pub struct ServerCommand(Infallible);
 #[cfg(not(feature = "client-process"))]
 #[doc(hidden)]
 impl ServerCommand {
+    #[must_use]
     pub fn new(_: impl Sized) -> Self
     where
         for<'a> Self: StartsServers,
