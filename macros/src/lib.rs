@@ -7,6 +7,7 @@ mod arg;
 mod asks;
 mod attr;
 mod callable;
+mod constraint;
 mod diagnostics;
 mod function;
 mod kind;

@@ -9,6 +9,7 @@ use syn::{
 
 use crate::{
     arg::{Completion, completion},
+    constraint::{Constraint, constraints},
     diagnostics::Diagnostics,
     kind::Kind,
     scope::Scope,
@@ -22,6 +23,8 @@ pub(crate) struct Parameter {
     pub(crate) ty: Type,
     /// `#[serde]` and `#[schemars]` attributes.
     pub(crate) attrs: Vec<Attribute>,
+    /// What they bound.
+    pub(crate) constraints: Vec<Constraint>,
     pub(crate) completion: Option<Completion>,
 }
 
@@ -84,6 +87,7 @@ impl Parameter {
             );
         }
         check_type(kind, &input.ty, &mut own);
+        let constraints = constraints(&attrs, &input.ty, &mut own);
         if let (Scope::Impl(generics), Some(attr)) = (scope, attrs.first())
             && let Some(outer) = outer_name(&input.ty.to_token_stream(), generics)
         {
@@ -104,6 +108,7 @@ impl Parameter {
             description,
             ty: (*input.ty).clone(),
             attrs,
+            constraints,
             completion,
         })
     }

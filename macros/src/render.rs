@@ -11,6 +11,7 @@ use crate::{
     arg::{Completion, Method, Source},
     attr::{Icon, ResourceKeys, span_of},
     callable::{Callable, Mode},
+    constraint::Constraint,
     kind::Kind,
     parameter::Parameter,
 };
@@ -88,8 +89,11 @@ fn input(index: usize, parameter: &Parameter) -> TokenStream {
         Some(text) => text.to_token_stream(),
         None => quote!(""),
     };
-    let parameter = qualified(index, parameter);
-    quote!(.input(#name, #description, #parameter::describe))
+    let qualified = qualified(index, parameter);
+    let constraints = parameter.constraints.iter();
+    let constraints = constraints
+        .map(|Constraint { written, pointers }| quote!(.constrained(#written, &[#(#pointers),*])));
+    quote!(.input(#name, #description, #qualified::describe) #(#constraints)*)
 }
 
 /// Returns `.complete(…)`, if the argument has completion.

@@ -35,6 +35,7 @@ fn documented_messages_are_the_exact_ones() {
             "feature/client_http",
             "feature/client_process",
             "result/json_without_schema",
+            "parameter/bound_of_string",
             "result/not_an_error",
             "function/not_send",
             "function/mut_self",
@@ -56,7 +57,7 @@ fn documented_messages_are_the_exact_ones() {
     let user: String = user.split_whitespace().collect();
     let advised = blocks[2]
         .split('`')
-        .find(|text| text.starts_with("#[derive"));
+        .find(|text| text.starts_with("#[derive(trueform::"));
     let advised: String = advised.unwrap().split_whitespace().collect();
     assert!(user.contains(&advised), "{advised}");
 }

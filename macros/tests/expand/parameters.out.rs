@@ -40,11 +40,13 @@ impl ::trueform::__private::ToolFunction for search {
                     "What to look for.",
                     <__tf::Field<Parameter0> as __tf::Parameter<_>>::describe,
                 )
+                .constrained("length", &["/minLength", "/minItems"])
                 .input(
                     "limit",
                     "At most so many answers.",
                     <__tf::Field<Parameter1> as __tf::Parameter<_>>::describe,
                 )
+                .constrained("range", &["/minimum"])
                 .input("type", "", <Option<Kind> as __tf::Parameter<_>>::describe)
                 .returns(<Vec<String> as __tf::IntoToolResult>::output_schema)
                 .call(|__call| {

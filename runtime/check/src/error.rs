@@ -33,6 +33,8 @@ pub enum SchemaErrorKind {
     /// Beyond [`MAX_SCHEMA_DEPTH`](super::MAX_SCHEMA_DEPTH), [`MAX_SUBSCHEMAS`](super::MAX_SUBSCHEMAS) or
     /// [`CompileOptions::max_pattern_size`](super::CompileOptions::max_pattern_size).
     TooLarge,
+    /// Bounds that no value meets; only [`contradictions`](super::contradictions) reports it.
+    Contradictory,
 }
 
 impl SchemaError {

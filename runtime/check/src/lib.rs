@@ -43,6 +43,7 @@
 
 mod coerce;
 mod compile;
+mod contradiction;
 mod describe;
 mod equal;
 mod error;
@@ -69,6 +70,7 @@ use serde_json::Value;
 
 use self::run::{Limit, Run};
 pub use self::{
+    contradiction::{MAX_CONTRADICTIONS, contradictions},
     error::{SchemaError, SchemaErrorKind},
     steps::Steps,
     suggest::closest as did_you_mean,

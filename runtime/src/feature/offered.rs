@@ -113,6 +113,17 @@ macro_rules! facts_methods {
                 self
             }
 
+            /// The attribute `attribute` bounds the argument just added: its schema has something at one of `pointers`.
+            #[must_use]
+            pub fn constrained(
+                mut self,
+                attribute: &'static str,
+                pointers: &'static [&'static str],
+            ) -> Self {
+                self.facts.input.constrained(attribute, pointers);
+                self
+            }
+
             /// Sets the title.
             #[must_use]
             pub fn title(mut self, title: &'static str) -> Self {

@@ -126,6 +126,7 @@ const PARTS: &[Part] = &[
             ("runtime/check/src/lib.rs", "check::MAX_STEPS", "check::CompileOptions::max_steps"),
             ("runtime/check/src/lib.rs", "check::DEFAULT_MAX_PATTERN_SIZE", "Server::max_pattern_size"),
             ("runtime/check/src/violation.rs", "check::MAX_VIOLATIONS", ""),
+            ("runtime/check/src/contradiction.rs", "check::MAX_CONTRADICTIONS", ""),
             ("runtime/check/src/violation.rs", "check::MAX_POINTER", ""),
             ("runtime/check/src/violation.rs", "check::MAX_SHOWN", ""),
         ],

@@ -17,6 +17,7 @@ mod attacked;
 #[cfg(feature = "testing")]
 mod awaited_tasks;
 mod bad_input;
+mod bounds;
 mod calls;
 #[cfg(feature = "testing")]
 mod checker;

@@ -34,7 +34,9 @@ pub(crate) struct NamedForm {
 #[diagnostic::on_unimplemented(
     message = "clients cannot be asked for `{Self}`",
     label = "`serde::Deserialize` or `schemars::JsonSchema` is not implemented",
-    note = "derive both: `#[derive(trueform::serde::Deserialize, trueform::schemars::JsonSchema)] #[serde(crate = \"trueform::serde\")] \
+    note = "derive both: `#[derive(Deserialize, JsonSchema)]` with the prelude, or \
+            `#[derive(serde::Deserialize, schemars::JsonSchema)]`; both need a dependency: `cargo add serde --features derive`",
+    note = "without `serde` as a dependency: `#[derive(trueform::serde::Deserialize, trueform::schemars::JsonSchema)] #[serde(crate = \"trueform::serde\")] \
             #[schemars(crate = \"trueform::schemars\")]`",
     note = "`trueform::schemars` is schemars 1.x; `JsonSchema` of another version is another trait"
 )]

@@ -100,6 +100,32 @@ impl InputSchema {
         }
     }
 
+    /// Reports a problem unless the schema of the parameter that was just described has a value at one of `pointers`: the attribute
+    /// `attribute` sets it there. schemars ignores an attribute that the type of the schema does not support.
+    pub(crate) fn constrained(&mut self, attribute: &str, pointers: &[&str]) {
+        let name = self.names.parameters.last();
+        let Some((name, schema)) =
+            name.and_then(|name| Some((name, self.properties.get(&**name)?)))
+        else {
+            return; // It is not an argument. Another check reports this.
+        };
+        if pointers.iter().any(|pointer| has_effect(schema, pointer)) {
+            return;
+        }
+        let at = pointers
+            .first()
+            .and_then(|pointer| pointer.rsplit_once('/'));
+        let bounded = schema.pointer(at.map_or("", |(parent, _)| parent));
+        let what = match bounded.and_then(|bounded| bounded.get("type")) {
+            Some(ty) => format!("`\"type\": {ty}`"),
+            None => "no `type` that has such a bound".to_owned(),
+        };
+        self.problems.push(format!(
+            "has the argument `{name}` with the attribute `{attribute}`, which has no effect, because the schema of its type has {what}; \
+             set the bound where that type is defined, or take a type that it applies to"
+        ));
+    }
+
     /// Returns the argument name of the parameter `ident` of the function. Attributes may rename it.
     pub(crate) fn argument_of(&self, ident: &'static str) -> &str {
         let at = self.idents.iter().position(|name| *name == ident);
@@ -264,6 +290,22 @@ impl InputSchema {
         }
         closed
     }
+}
+
+/// Whether `schema` has a keyword at `pointer` that applies to its values.
+fn has_effect(schema: &Value, pointer: &str) -> bool {
+    if schema.pointer(pointer).is_none() {
+        return false;
+    }
+    // schemars writes the others for values of their type only.
+    let Some(parent) = pointer.strip_suffix("/format") else {
+        return true;
+    };
+    let types = schema.pointer(parent).and_then(|parent| parent.get("type"));
+    types.is_none_or(|types| match types {
+        Value::Array(types) => types.iter().any(|ty| ty == "string"),
+        ty => ty == "string",
+    })
 }
 
 fn is_object_schema(schema: &Map<String, Value>) -> bool {

@@ -55,8 +55,10 @@ pub struct Args<T>(pub T);
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a parameter of a tool, prompt or resource",
     label = "neither an argument nor injected",
-    note = "an argument, and what `Args` holds, implements both `serde::Deserialize` and `schemars::JsonSchema`: \
-            `#[derive(trueform::serde::Deserialize, trueform::schemars::JsonSchema)] #[serde(crate = \"trueform::serde\")] \
+    note = "an argument derives `Deserialize` and `JsonSchema`, and of `Args<T>` it is `T` that derives both: \
+            `#[derive(Deserialize, JsonSchema)]` with the prelude, or \
+            `#[derive(serde::Deserialize, schemars::JsonSchema)]`; both need a dependency: `cargo add serde --features derive`",
+    note = "without `serde` as a dependency: `#[derive(trueform::serde::Deserialize, trueform::schemars::JsonSchema)] #[serde(crate = \"trueform::serde\")] \
             #[schemars(crate = \"trueform::schemars\")]`",
     note = "`trueform::schemars` is schemars 1.x; `JsonSchema` of another version is another trait",
     note = "a value that was registered by `Server::state` is taken as `State<T>`, such as `State<Db>` for a `Db`; calls share it, so `T` is \
@@ -130,7 +132,9 @@ impl<T: FromContext> Parameter<Injected> for T {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot hold arguments",
     label = "`serde::Deserialize` or `schemars::JsonSchema` is not implemented",
-    note = "derive both: `#[derive(trueform::serde::Deserialize, trueform::schemars::JsonSchema)] #[serde(crate = \"trueform::serde\")] \
+    note = "derive both: `#[derive(Deserialize, JsonSchema)]` with the prelude, or \
+            `#[derive(serde::Deserialize, schemars::JsonSchema)]`; both need a dependency: `cargo add serde --features derive`",
+    note = "without `serde` as a dependency: `#[derive(trueform::serde::Deserialize, trueform::schemars::JsonSchema)] #[serde(crate = \"trueform::serde\")] \
             #[schemars(crate = \"trueform::schemars\")]`",
     note = "`trueform::schemars` is schemars 1.x; `JsonSchema` of another version is another trait"
 )]

@@ -14,7 +14,7 @@ use super::{
     report::{ArgumentFailure, in_lines},
 };
 use crate::{
-    check::{CompileOptions, Schema, SchemaError, Violation, did_you_mean},
+    check::{CompileOptions, Schema, SchemaError, Violation, contradictions, did_you_mean},
     exchange::Context,
     feature::{callable::Step, failure::ToolError},
     jsonrpc::{self, ErrorDetail},
@@ -79,7 +79,7 @@ impl<R> TextFunction<R> {
     /// The function with the parameters `input`.
     ///
     /// # Errors
-    /// What the schema compiler has against the schemas of its parameters.
+    /// What the schema compiler has against the schemas of its parameters, or bounds in them that contradict each other.
     pub(crate) fn new(
         input: &Input,
         function: Function<R>,
@@ -91,6 +91,10 @@ impl<R> TextFunction<R> {
                 Value::Object(input.schema.clone())
             }
         };
+        let contradictory = contradictions(&checked);
+        if !contradictory.is_empty() {
+            return Err(contradictory);
+        }
         Ok(Self {
             parameters: parameters(&input.schema),
             schema: Schema::compile(&checked, options.exact_integers(true))?,

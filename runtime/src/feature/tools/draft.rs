@@ -5,10 +5,10 @@ use trueform_schema::{CallToolResult, JsonObject};
 
 use super::{
     rejected::Rejected,
-    route::{Definition, ToolRoute},
+    route::{Definition, ToolRoute, schema_problem},
 };
 use crate::{
-    check::CompileOptions,
+    check::{CompileOptions, contradictions},
     feature::function::{Enforced, Function},
     lint::{Position, Profile, portable},
     projection,
@@ -50,6 +50,15 @@ impl ToolDraft {
             Enforced::Decoded | Enforced::Advertised => tool.input_schema.to_value(),
             Enforced::Bounded(bounds) => bounds.to_value(),
         };
+        // In the schemas as they were written: the portable form may repeat a place.
+        let output = tool.output_schema.as_ref().map(|schema| schema.to_value());
+        let mut problems = Vec::new();
+        for (which, schema) in [("input", Some(&checked)), ("output", output.as_ref())] {
+            let found = schema.into_iter().flat_map(contradictions);
+            problems.extend(
+                found.map(|error| schema_problem(which, &tool.name, &definition.place, &error)),
+            );
+        }
         if profile == Profile::Portable {
             // Null is still accepted if it is not advertised: it is another way to leave an argument out.
             checked = portable(&checked, Position::Output);
@@ -57,7 +66,7 @@ impl ToolDraft {
             let output = tool.output_schema.as_ref();
             tool.output_schema = output.map(|schema| rewritten(schema, Position::Output));
         }
-        ToolRoute::new(definition, &checked, function, settings.compile)
+        ToolRoute::new(definition, &checked, function, settings.compile, problems)
     }
 }
 

@@ -65,8 +65,10 @@ type ToolOutcome = Result<CallToolResult, ToolError>;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the result of a tool",
     label = "not a result",
-    note = "return text, a number, content such as `Image`, or `Json<T>` for a structured value `T` that implements both \
-            `serde::Serialize` and `schemars::JsonSchema`: `#[derive(trueform::serde::Serialize, trueform::schemars::JsonSchema)] #[serde(crate = \"trueform::serde\")] \
+    note = "return text, a number, content such as `Image`, or `Json<T>` for a structured value `T` that derives both: \
+            `#[derive(Serialize, JsonSchema)]` with the prelude, or \
+            `#[derive(serde::Serialize, schemars::JsonSchema)]`; both need a dependency: `cargo add serde --features derive`",
+    note = "without `serde` as a dependency: `#[derive(trueform::serde::Serialize, trueform::schemars::JsonSchema)] #[serde(crate = \"trueform::serde\")] \
             #[schemars(crate = \"trueform::schemars\")]`",
     note = "and these in a `Result` with any error, in an `Option`, and content in a `Vec`"
 )]
@@ -127,7 +129,9 @@ impl IntoToolResult for CallToolResult {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a structured result: it does not implement `serde::Serialize`",
     label = "cannot be serialised",
-    note = "a structured result derives two traits: `#[derive(trueform::serde::Serialize, trueform::schemars::JsonSchema)] #[serde(crate = \"trueform::serde\")] \
+    note = "a structured result derives two traits: `#[derive(Serialize, JsonSchema)]` with the prelude, or \
+            `#[derive(serde::Serialize, schemars::JsonSchema)]`; both need a dependency: `cargo add serde --features derive`",
+    note = "without `serde` as a dependency: `#[derive(trueform::serde::Serialize, trueform::schemars::JsonSchema)] #[serde(crate = \"trueform::serde\")] \
             #[schemars(crate = \"trueform::schemars\")]`"
 )]
 pub trait OutputValue: Serialize {}
@@ -139,7 +143,9 @@ impl<T: Serialize> OutputValue for T {}
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a structured result: it does not implement `schemars::JsonSchema`",
     label = "has no schema",
-    note = "a structured result derives two traits: `#[derive(trueform::serde::Serialize, trueform::schemars::JsonSchema)] #[serde(crate = \"trueform::serde\")] \
+    note = "a structured result derives two traits: `#[derive(Serialize, JsonSchema)]` with the prelude, or \
+            `#[derive(serde::Serialize, schemars::JsonSchema)]`; both need a dependency: `cargo add serde --features derive`",
+    note = "without `serde` as a dependency: `#[derive(trueform::serde::Serialize, trueform::schemars::JsonSchema)] #[serde(crate = \"trueform::serde\")] \
             #[schemars(crate = \"trueform::schemars\")]`",
     note = "`trueform::schemars` is schemars 1.x; `JsonSchema` of another version is another trait"
 )]

@@ -68,15 +68,15 @@ pub(super) struct Definition {
 
 impl ToolRoute {
     /// Compiles the schemas and checks what clients would stumble over. Arguments are held to `checked`, and `definition` has the
-    /// schemas as they are advertised.
+    /// schemas as they are advertised. `problems` are those known already.
     pub(super) fn new(
         definition: Definition,
         checked: &Value,
         function: Function<CallToolResult>,
         options: CompileOptions,
+        mut problems: Vec<String>,
     ) -> Result<Self, Rejected> {
         let Definition { tool, place, .. } = &definition;
-        let mut problems = Vec::new();
         if !is_tool_name(&tool.name) {
             problems.push(illegal_name(&tool.name, place));
         }
@@ -89,12 +89,7 @@ impl ToolRoute {
             ));
         }
         let mut compile = |schema: &Value, which: &str, options: CompileOptions| {
-            let complain = |error: SchemaError| {
-                format!(
-                    "the {which} schema of tool `{}` ({place}): {error}",
-                    tool.name
-                )
-            };
+            let complain = |error: SchemaError| schema_problem(which, &tool.name, place, &error);
             let compiled = Schema::compile(schema, options);
             compiled
                 .map_err(|errors| problems.extend(errors.into_iter().map(complain)))
@@ -109,12 +104,7 @@ impl ToolRoute {
         let header_params = match header_params(&input_schema) {
             Ok(params) => params,
             Err(errors) => {
-                let complain = |error: String| {
-                    format!(
-                        "the input schema of tool `{}` ({place}): {error}",
-                        tool.name
-                    )
-                };
+                let complain = |error: String| schema_problem("input", &tool.name, place, &error);
                 problems.extend(errors.into_iter().map(complain));
                 Vec::new()
             }
@@ -322,6 +312,16 @@ fn is_tool_name(name: &str) -> bool {
         && name
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
+}
+
+/// What is wrong with the schema `which` of the tool `name`, as `error` says.
+pub(super) fn schema_problem(
+    which: &str,
+    name: &str,
+    place: &Place,
+    error: &dyn fmt::Display,
+) -> String {
+    format!("the {which} schema of tool `{name}` ({place}): {error}")
 }
 
 fn illegal_name(name: &str, place: &Place) -> String {
