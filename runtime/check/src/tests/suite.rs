@@ -90,6 +90,7 @@ fn name_of(kind: SchemaErrorKind) -> &'static str {
         SchemaErrorKind::Unresolved => "a reference that leads nowhere",
         SchemaErrorKind::Unsupported => "needs the feature `json-schema`",
         SchemaErrorKind::TooLarge => "too large",
+        SchemaErrorKind::Contradictory => unreachable!("the compiler accepts contradictions"),
     }
 }
 
