@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -58,6 +59,47 @@ pub(crate) fn scratch(name: &str) -> PathBuf {
     _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).expect("the target folder is writable");
     folder
+}
+
+/// Set in a process that runs one test alone.
+const ALONE: &str = "TRUEFORM_TEST_ALONE";
+
+/// Runs the test `name` once more, in a process of its own, so that [`cpu_time`] is that of the test. Returns whether this is that
+/// process; else the test has passed there.
+pub(crate) fn is_alone(name: &str) -> bool {
+    if std::env::var_os(ALONE).is_some() {
+        return true;
+    }
+    let output = Command::new(std::env::current_exe().expect("a test has a program"))
+        .args([name, "--exact"])
+        .env(ALONE, "1")
+        .output()
+        .expect("the tests can be run");
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{said}{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    false
+}
+
+/// The CPU time that this process has used, in all of its threads, to hundredths of a second. The time that passes would also count
+/// what else the machine does. Zero where the operating system has no `/proc/self/stat`.
+pub(crate) fn cpu_time() -> Duration {
+    /// `USER_HZ`: Linux counts in this unit for programs, whatever its own clock is.
+    const TICKS_PER_SECOND: u64 = 100;
+    let Ok(stat) = std::fs::read_to_string("/proc/self/stat") else {
+        assert!(!cfg!(target_os = "linux"), "Linux has it");
+        return Duration::ZERO;
+    };
+    // The name of the program, in brackets, may have spaces. The state is the third field; `utime` and `stime` are 14 and 15.
+    let (_, fields) = stat.rsplit_once(')').expect("the name is in brackets");
+    let times = fields.split_whitespace().skip(11).take(2);
+    let ticks: u64 = times
+        .map(|time| time.parse::<u64>().expect("a number"))
+        .sum();
+    Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND)
 }
 
 /// Copies a folder.
