@@ -377,8 +377,9 @@ fn a_stuck_tool_does_not_keep_the_process() {
     }
     assert_eq!(rest.lines().count(), 2, "{rest}");
     assert!(status.success());
+    // The tool that can be cut off would work for 60 s.
     assert!(
-        begun.elapsed() < Duration::from_secs(10),
+        begun.elapsed() < Duration::from_secs(50),
         "{:?}",
         begun.elapsed()
     );

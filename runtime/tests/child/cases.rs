@@ -287,8 +287,9 @@ async fn a_flood_of_lines_keeps_no_clock_from_ticking() {
         matches!(error, ClientError::Local(LocalError::TimedOut(_))),
         "{error:?}"
     );
+    // Without the clock it would never end.
     let late = begun.elapsed() - LIMIT;
-    assert!(late < Duration::from_secs(1), "{late:?}");
+    assert!(late < GONE, "{late:?}");
     client.close().await;
 }
 

@@ -126,6 +126,9 @@ pub(crate) async fn serve(setup: &str) -> trueform::Result {
     if let Some(time) = setup["body_timeout"].as_u64() {
         config = config.body_timeout(Duration::from_millis(time));
     }
+    if let Some(time) = setup["drain"].as_u64() {
+        config = config.drain(Duration::from_millis(time));
+    }
     let text = |name: &str| setup[name].as_str().unwrap_or_default().to_owned();
     let mut server = Server::new(text("name"), "1")
         .tools(tools![order, essay, number, twice, ends, silent])
@@ -699,7 +702,8 @@ pub(crate) fn bad_answers_and_their_memory() {
 // it wants to, and the process does not wait until its time is up.
 #[cfg(unix)]
 pub(crate) fn a_signal_while_a_question_is_open() {
-    let mut server = start(&json!({ "name": "stopping" }));
+    const DRAIN: u64 = 60_000;
+    let mut server = start(&json!({ "name": "stopping", "drain": DRAIN }));
     let session = Session::open(&server, &json!({ "elicitation": {} }));
     let mut call = session.call("ends");
     let asked = call.message();
@@ -720,7 +724,7 @@ pub(crate) fn a_signal_while_a_question_is_open() {
     drop(session);
     assert!(crate::wait(&mut server.child).success());
     assert!(
-        begun.elapsed() < Duration::from_secs(4),
+        begun.elapsed() < Duration::from_millis(DRAIN / 2),
         "{:?}",
         begun.elapsed()
     );

@@ -43,7 +43,8 @@ async fn by_the_time_limit() {
             let began = Instant::now();
             let failure = reader.failure("query", json!({ "sql": ENDLESS })).await;
             assert!(failure.contains("did not finish within 1.5s"), "{failure}");
-            assert!(began.elapsed() < limit * 4, "{:?}", began.elapsed());
+            // Without the limit it would never end.
+            assert!(began.elapsed() < limit * 12, "{:?}", began.elapsed());
             Instant::now()
         };
         let others = async {
@@ -156,7 +157,7 @@ async fn within_a_row() {
         assert!(failure.contains("did not finish within 200ms"), "{failure}");
         // A machine that is busy, and a build that is not optimised.
         let took = begun.elapsed();
-        assert!(took < 20 * limit, "{took:?}");
+        assert!(took < 100 * limit, "{took:?}");
     }
     reader.close().await;
 }
@@ -188,7 +189,7 @@ async fn many_functions_in_a_row() {
         let failure = reader.failure("query", json!({ "sql": sql })).await;
         assert!(failure.contains("did not finish within 200ms"), "{failure}");
         let took = begun.elapsed();
-        assert!(took < 25 * limit, "{took:?}: {sql:.100}");
+        assert!(took < 100 * limit, "{took:?}: {sql:.100}");
     }
     reader.close().await;
 }

@@ -74,7 +74,7 @@ async fn chatter(context: Context, stage: State<common::Stage>) -> &'static str 
     let begun = std::time::Instant::now();
     let mut step = 0.0;
     while !stage.is_open() {
-        if 5 < begun.elapsed().as_secs() {
+        if 15 < begun.elapsed().as_secs() {
             return "alone";
         }
         step += 1.0;
