@@ -89,7 +89,11 @@ fn a_bound_without_effect_is_refused_at_the_start() {
 
 /// Takes all that has an effect.
 #[tool]
-#[expect(clippy::too_many_arguments, reason = "one for each kind of bound")]
+#[expect(
+    clippy::boxed_local,
+    clippy::too_many_arguments,
+    reason = "one for each kind of bound and of type"
+)]
 fn bounded(
     #[schemars(length(min = 1, max = 9))] word: Word,
     #[schemars(length(equal = 2))] _pair: Vec<u8>,
