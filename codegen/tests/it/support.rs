@@ -64,8 +64,8 @@ pub(crate) fn scratch(name: &str) -> PathBuf {
 /// Set in a process that runs one test alone.
 const ALONE: &str = "TRUEFORM_TEST_ALONE";
 
-/// Runs the test `name` once more, in a process of its own, so that [`cpu_time`] is that of the test. Returns whether this is that
-/// process; else the test has passed there.
+/// Runs the test `name` again, in a separate process, so that [`cpu_time`] is the time of this test only. Returns `true` in that process.
+/// Returns `false` in the first process, after the test has passed.
 pub(crate) fn is_alone(name: &str) -> bool {
     if std::env::var_os(ALONE).is_some() {
         return true;
@@ -84,15 +84,15 @@ pub(crate) fn is_alone(name: &str) -> bool {
     false
 }
 
-/// The CPU time that this process has used, in all of its threads, to hundredths of a second. The time that passes would also count
-/// what else the machine does. Zero where the operating system has no `/proc/self/stat`.
+/// Returns the CPU time of all threads of this process, to hundredths of a second. The elapsed time would also include other work of the
+/// machine. Returns zero on other systems than Linux.
 pub(crate) fn cpu_time() -> Duration {
     /// `USER_HZ`: Linux counts in this unit for programs, whatever its own clock is.
     const TICKS_PER_SECOND: u64 = 100;
-    let Ok(stat) = std::fs::read_to_string("/proc/self/stat") else {
-        assert!(!cfg!(target_os = "linux"), "Linux has it");
+    if !cfg!(target_os = "linux") {
         return Duration::ZERO;
-    };
+    }
+    let stat = std::fs::read_to_string("/proc/self/stat").expect("Linux has it");
     // The name of the program, in brackets, may have spaces. The state is the third field; `utime` and `stime` are 14 and 15.
     let (_, fields) = stat.rsplit_once(')').expect("the name is in brackets");
     let times = fields.split_whitespace().skip(11).take(2);
