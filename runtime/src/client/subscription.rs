@@ -86,7 +86,6 @@ impl Subscription {
                     answer.ok()
                 }
             };
-            self.pending.done();
             let end = answer.unwrap_or_else(|| Err(self.pending.link.wire.closed().into()));
             self.end = Some(end.map(|_| ()));
         }
@@ -113,30 +112,49 @@ impl Subscription {
         notified: Arc<Mailbox<Notified>>,
         asked: SubscriptionFilter,
     ) -> Result<Self, ClientError> {
-        tokio::select! {
+        let first = tokio::select! {
             biased;
-            first = notified.take() => {
-                let Some(first) = first else { return Err(pending.link.wire.closed().into()) };
-                let Some(params) = first.get::<methods::SubscriptionsAcknowledged>()? else {
-                    let problem = format!("`{}` before the subscription was acknowledged", first.method());
-                    return Err(DecodeError::new("", problem).into());
-                };
-                let (honoured, all) = within(params.notifications.clone(), &asked);
-                let (end, is_over) = (None, false);
-                let mut subscription = Self { pending, notified, asked, honoured, client, end, is_over };
-                if !all && !subscription.refuses("acknowledgement") {
-                    subscription.honoured = params.notifications;
-                }
-                Ok(subscription)
+            first = notified.take() => match first {
+                Some(first) => Ok(first),
+                // The connection has ended. The answer may have come before.
+                None => Err(pending.answer.try_recv().ok()),
+            },
+            answer = &mut pending.answer => Err(answer.ok()),
+        };
+        let first = match first {
+            Ok(first) => first,
+            Err(answer) => {
+                return Err(match answer {
+                    Some(Err(error)) => error,
+                    Some(Ok(_)) => {
+                        let problem = "the server ended the subscription before it acknowledged it";
+                        DecodeError::new("", problem).into()
+                    }
+                    None => pending.link.wire.closed().into(),
+                });
             }
-            answer = &mut pending.answer => {
-                pending.done();
-                match answer {
-                    Ok(Err(error)) => Err(error),
-                    Ok(Ok(_)) | Err(_) => Err(pending.link.wire.closed().into()),
-                }
-            }
+        };
+        let Some(params) = first.get::<methods::SubscriptionsAcknowledged>()? else {
+            let problem = format!(
+                "`{}` before the subscription was acknowledged",
+                first.method()
+            );
+            return Err(DecodeError::new("", problem).into());
+        };
+        let (honoured, all) = within(params.notifications.clone(), &asked);
+        let mut subscription = Self {
+            pending,
+            notified,
+            asked,
+            honoured,
+            client,
+            end: None,
+            is_over: false,
+        };
+        if !all && !subscription.refuses("acknowledgement") {
+            subscription.honoured = params.notifications;
         }
+        Ok(subscription)
     }
 }
 

@@ -14,6 +14,7 @@ use trueform::{
     Leniencies, Policy,
     client::{
         Answering, Client, ClientError, ClientHandler, ClientOptions, LocalError, Negotiation,
+        StrayKind,
     },
     prelude::*,
     schema::{
@@ -300,6 +301,72 @@ async fn a_subscription_to_more_than_was_asked_for() {
         }
         drop(soon(playing).await.unwrap());
     }
+}
+
+// U-3, U-7: what the server did is the error, also if it ends the connection at once.
+#[tokio::test]
+async fn a_subscription_that_is_not_acknowledged() {
+    for (is_refused, is_kept) in [(false, true), (false, false), (true, true), (true, false)] {
+        let (connecting, playing) = against(ClientOptions::new(), move |mut mock| async move {
+            discovered_by(&mut mock).await;
+            let listen = mock.next().await.unwrap();
+            match is_refused {
+                true => {
+                    let error = json!({ "code": -32603, "message": "not today" });
+                    let answer = json!({ "jsonrpc": "2.0", "id": listen["id"], "error": error });
+                    mock.send(answer).await;
+                }
+                false => {
+                    mock.result(&listen, json!({ "resultType": "complete" }))
+                        .await
+                }
+            }
+            is_kept.then_some(mock)
+        });
+        let client = connecting.await.unwrap();
+        let error = soon(client.listen(tools_only())).await.unwrap_err();
+        let expected = match is_refused {
+            true => "the server answered with error -32603: not today",
+            false => {
+                "the answer does not fit the method: the server ended the subscription before it acknowledged it"
+            }
+        };
+        assert_eq!(error.to_string(), expected, "{is_kept}");
+        drop(soon(playing).await.unwrap());
+    }
+}
+
+// Issue 12: what comes for a subscription that has ended and was dropped belongs to nothing.
+#[tokio::test]
+async fn a_subscription_that_has_ended() {
+    let (connecting, playing) = against(ClientOptions::new(), |mut mock| async move {
+        discovered_by(&mut mock).await;
+        for is_acknowledged in [false, true] {
+            let listen = mock.next().await.unwrap();
+            let id = &listen["id"];
+            let of_this = |method, params| of_subscription(id, method, params);
+            let honoured = json!({ "notifications": { "toolsListChanged": true } });
+            if is_acknowledged {
+                let method = "notifications/subscriptions/acknowledged";
+                mock.send(of_this(method, honoured)).await;
+            }
+            mock.result(&listen, json!({ "resultType": "complete" }))
+                .await;
+            say(&mut mock, [of_this(TOOLS_CHANGED, json!({}))]).await;
+        }
+        mock
+    });
+    let client = connecting.await.unwrap();
+    for is_acknowledged in [false, true] {
+        match soon(client.listen(tools_only())).await {
+            Ok(mut subscription) => assert!(soon(subscription.next()).await.is_none()),
+            Err(error) => assert!(!is_acknowledged, "{error}"),
+        }
+        call(&client).await;
+        let strays = client.stray_count(StrayKind::UnknownSubscription);
+        assert_eq!(strays, 1 + u64::from(is_acknowledged));
+    }
+    drop(soon(playing).await.unwrap());
 }
 
 /// Never answers; counts what it was asked and what of it was stopped.
