@@ -13,6 +13,7 @@ mod endpoint;
 mod error;
 pub(crate) mod events;
 pub(crate) mod exchange;
+mod hidden;
 mod joined;
 mod listener;
 mod members;

@@ -86,6 +86,8 @@ struct Waiter {
         expect(dead_code, reason = "only HTTP has the status")
     )]
     busy: Option<Busy>,
+    /// Completes what waits for the outcome beside the request.
+    settled: Option<oneshot::Sender<()>>,
 }
 
 /// A request that waits for its answer. If it is dropped before, it is abandoned.
@@ -183,6 +185,25 @@ impl Link {
         }
     }
 
+    /// Completes when the request `id` has its outcome, wherever that came from; never if nothing waits for it, or it is given up.
+    #[cfg(any(feature = "client-http", all(feature = "http", feature = "testing")))]
+    pub(super) fn settled(&self, id: &RequestId) -> impl Future<Output = ()> + use<> {
+        let settled = self.lock().waiting.get_mut(id).map(|waiter| {
+            let (settle, settled) = oneshot::channel();
+            waiter.settled = Some(settle);
+            settled
+        });
+        async move {
+            let is_settled = match settled {
+                Some(settled) => settled.await.is_ok(),
+                None => false,
+            };
+            if !is_settled {
+                std::future::pending().await
+            }
+        }
+    }
+
     /// Whether the client has ended everything.
     #[cfg(any(feature = "client-http", all(feature = "http", feature = "testing")))]
     pub(super) fn is_closed(&self) -> bool {
@@ -228,6 +249,7 @@ impl Link {
                 progress,
                 progressed: None,
                 busy,
+                settled: None,
             },
         );
         let pending = PendingRequest {
@@ -402,6 +424,9 @@ impl Waiter {
         // Before the answer: no callback of the caller runs after it.
         contained("a progress callback", || drop(self.progress));
         let _ = self.answer.send(outcome);
+        if let Some(settled) = self.settled {
+            let _ = settled.send(());
+        }
     }
 }
 

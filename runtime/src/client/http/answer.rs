@@ -40,7 +40,7 @@ impl Unread {
 }
 
 /// The whole body.
-pub(super) async fn whole(mut body: Box<dyn Chunks>, most: usize) -> Result<Vec<u8>, Unread> {
+pub(super) async fn whole(body: &mut dyn Chunks, most: usize) -> Result<Vec<u8>, Unread> {
     let mut text = Vec::new();
     while let Some(bytes) = body.next().await {
         text.extend_from_slice(&bytes.map_err(Unread::Broken)?);
@@ -51,17 +51,17 @@ pub(super) async fn whole(mut body: Box<dyn Chunks>, most: usize) -> Result<Vec<
     Ok(text)
 }
 
-/// What there is of the body of a refusal, at most 1 MiB of it.
-pub(super) async fn beginning(mut body: Box<dyn Chunks>) -> Vec<u8> {
+/// What there is of the body of a refusal, at most 1 MiB of it, without the secret of the request.
+pub(super) async fn beginning(answer: &mut HttpAnswer) -> Vec<u8> {
     let mut text = Vec::new();
-    while let Some(Ok(bytes)) = body.next().await {
+    while let Some(Ok(bytes)) = answer.body.next().await {
         text.extend_from_slice(&bytes);
         if MAX_REFUSAL < text.len() {
             text.truncate(MAX_REFUSAL);
             break;
         }
     }
-    text
+    answer.hidden.hide(&text).into_owned()
 }
 
 pub(super) fn too_large(what: &str, most: usize) -> Unread {
@@ -127,8 +127,19 @@ fn shown(body: &[u8]) -> String {
     shortened(text.trim()).into_owned()
 }
 
-/// The error of a response whose body is not an answer, but `what`.
-pub(super) fn no_answer(target: &str, answer: &HttpAnswer, what: &str) -> HttpError {
+/// The error of a response whose `body` is not the answer to the request `id`.
+pub(super) fn no_answer(
+    target: &str,
+    answer: &HttpAnswer,
+    id: &RequestId,
+    body: &[u8],
+) -> HttpError {
+    // Before anything is cut off.
+    let what = match found(id, &answer.hidden.hide(body)) {
+        Found::Other(what) => what,
+        Found::Answer | Found::Refusal(_) => String::new(),
+    };
+    let what = &*what;
     let status = answer.status;
     let media = answer.media().unwrap_or_default();
     let is_page = media.eq_ignore_ascii_case("text/html")

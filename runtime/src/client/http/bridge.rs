@@ -7,7 +7,10 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method as HttpMethod, Request, StatusCode, Uri, header};
-use tokio::{sync::Semaphore, time::timeout};
+use tokio::{
+    sync::Semaphore,
+    time::{sleep, timeout},
+};
 use trueform_schema::{Method, RequestId};
 
 use super::{
@@ -15,12 +18,14 @@ use super::{
     authorize::{AuthorizationRefused, Authorize, AuthorizedRequest, MAX_AUTHORIZATIONS, secret},
     error::{HttpError, HttpErrorKind, target},
     exchange::{Boxed, Chunks, HttpAnswer, HttpSender},
+    hidden::Hidden,
     joined::Joined,
     readdressed::answer_to,
     request::{Requests, session_of},
     retry_after::{is_busy, retry_after},
     sent::SentMessage,
     session::{Renewals, has_no_session},
+    stream::AFTER_ANSWER,
     taker::Taker,
 };
 use crate::{client::link::Link, contained::contained_future, jsonrpc};
@@ -88,7 +93,8 @@ impl Bridge {
         })
     }
 
-    /// Sends the request `sent` and passes its answer on, or its error. `taker` says which session has it.
+    /// Sends the request `sent` and passes its answer on, or its error. `taker` says which session has it. Ends a while after the request
+    /// has its answer, wherever that came from, except for `initialize`: its response opens a session, whether or not anything waits for it.
     pub(super) async fn ask(
         self: &Arc<Self>,
         sent: &Arc<SentMessage>,
@@ -101,15 +107,29 @@ impl Bridge {
             .then(|| self.requests.post(sent));
         // A session that is opened in the meantime is not the one that it names.
         let session = request.as_ref().and_then(session_of);
+        let settled = self.link.settled(id);
+        // The answer may come on another stream, such as the session's own, while this response does not end.
+        let has_answer = async {
+            settled.await;
+            sleep(AFTER_ANSWER).await;
+        };
         // It is never closed. Held until the end of the response.
         let _permit = self.streams.acquire().await;
-        let outcome = match request {
-            Some(request) => {
-                taker.is(session.as_ref());
-                let answer = self.exchange(request).await;
-                self.answered(sent, id, answer, session, taker).await
+        let outcome = async {
+            match request {
+                Some(request) => {
+                    taker.is(session.as_ref());
+                    let answer = self.exchange(request).await;
+                    self.answered(sent, id, answer, session, taker).await
+                }
+                None => self.resume(sent, id).await,
             }
-            None => self.resume(sent, id).await,
+        };
+        let outcome = tokio::select! {
+            // A response without end does not keep the clock from being looked at.
+            biased;
+            () = has_answer, if !sent.is(Method::Initialize) => return,
+            outcome = outcome => outcome,
         };
         if let Err(error) = outcome {
             tracing::debug!(%error, "a request has no answer");
@@ -170,7 +190,6 @@ impl Bridge {
             let kind = HttpErrorKind::NotAnAnswer;
             return Err(HttpError::new(kind, target, problem, "").with_status(status));
         }
-        let body = std::mem::replace(&mut answer.body, Box::new(ReadBody(None)));
         if status.is_success() {
             self.requests.answered(sent, &answer.headers);
             if answer.is_events() {
@@ -178,14 +197,15 @@ impl Bridge {
                     true => self.requests.named_session(),
                     false => session,
                 };
+                let body = answer.body;
                 return self.answer_stream(&target, body, sent, id, session).await;
             }
         }
         let body = match status.is_success() {
-            true => whole(body, self.max_message)
+            true => whole(&mut *answer.body, self.max_message)
                 .await
                 .map_err(|unread| unread.into_error(&target).with_status(status))?,
-            false => timeout(REFUSAL_WITHIN, beginning(body))
+            false => timeout(REFUSAL_WITHIN, beginning(&mut answer))
                 .await
                 .unwrap_or_default(),
         };
@@ -201,7 +221,7 @@ impl Bridge {
         match found(id, &body) {
             Found::Answer => self.pass_answer(sent, jsonrpc::without_mark(&body)),
             Found::Refusal(answer) => self.pass_answer(sent, &answer),
-            Found::Other(what) => return Err(no_answer(&target, &answer, &what)),
+            Found::Other(_) => return Err(no_answer(&target, &answer, id, &body)),
         }
         Ok(())
     }
@@ -283,8 +303,11 @@ impl Bridge {
     }
 
     async fn send(&self, request: Request<Bytes>, target: String) -> Result<HttpAnswer, HttpError> {
-        let sent = self.sender.send(request).await;
-        sent.map_err(|failure| HttpError::not_sent(target, failure))
+        let hidden = Hidden::of(request.headers());
+        match self.sender.send(request).await {
+            Ok(answer) => Ok(answer.hiding(hidden)),
+            Err(failure) => Err(HttpError::not_sent(target, failure)),
+        }
     }
 
     /// Hands a message to the client.

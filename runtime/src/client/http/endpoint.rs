@@ -47,7 +47,9 @@ use crate::{
 ///
 /// # Errors
 ///
-/// A response that is not an answer becomes [`LocalError::Http`], with the status, the challenges and what to try.
+/// A response that is not an answer becomes [`LocalError::Http`], with the status, the challenges and what to try. If the body of a
+/// refusal, a header or what an error quotes has the credentials of the request (8 bytes or more of `Authorization`), they are replaced
+/// by `[redacted]`.
 #[derive(Clone)]
 #[must_use]
 pub struct HttpEndpoint {
@@ -61,7 +63,7 @@ pub struct HttpEndpoint {
 
 impl HttpEndpoint {
     /// Most requests of a client over HTTP whose responses are open at once, subscriptions included: 256. Further ones wait, within their
-    /// own timeouts.
+    /// own timeouts. A response is dropped 250 ms after its request got the answer on another stream.
     pub const MAX_STREAMS: usize = bridge::MAX_STREAMS;
     /// Most messages without an answer that a client over HTTP delivers at once, and as many cancellations: 64. Further ones wait; they
     /// keep no request waiting.

@@ -5,6 +5,8 @@ use std::{future::Future, pin::Pin};
 use bytes::Bytes;
 use http::{HeaderMap, Request, StatusCode, header};
 
+use super::hidden::Hidden;
+
 /// A future of this module.
 pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
@@ -22,6 +24,8 @@ pub(crate) struct HttpAnswer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Box<dyn Chunks>,
+    /// What is not shown of it.
+    pub(super) hidden: Hidden,
 }
 
 /// A body that arrives in pieces.
@@ -51,6 +55,21 @@ pub(crate) enum SendFailure {
 }
 
 impl HttpAnswer {
+    pub(crate) fn new(status: StatusCode, headers: HeaderMap, body: impl Chunks + 'static) -> Self {
+        Self {
+            status,
+            headers,
+            body: Box::new(body),
+            hidden: Hidden::default(),
+        }
+    }
+
+    /// The same response, to a request whose secret is not shown.
+    pub(super) fn hiding(mut self, hidden: Hidden) -> Self {
+        hidden.hide_headers(&mut self.headers);
+        Self { hidden, ..self }
+    }
+
     pub(super) fn is_events(&self) -> bool {
         self.media()
             .is_some_and(|media| media.eq_ignore_ascii_case("text/event-stream"))

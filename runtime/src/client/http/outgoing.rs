@@ -85,6 +85,8 @@ struct Ongoing {
     taker: Arc<Taker>,
     /// It ends with the connection, not by itself.
     listens: bool,
+    /// Its answer opens a session, which is ended even if nothing waits for the answer.
+    opens_session: bool,
 }
 
 impl Bridge {
@@ -300,6 +302,7 @@ impl Outgoing {
     /// Sends a request.
     async fn ask(&mut self, sent: Arc<SentMessage>, id: RequestId) {
         let listens = sent.is(Method::SubscriptionsListen);
+        let opens_session = sent.is(Method::Initialize);
         let bridge = self.bridge.clone();
         let key = id.clone();
         let taker = Arc::<Taker>::default();
@@ -314,6 +317,7 @@ impl Outgoing {
                 task,
                 taker,
                 listens,
+                opens_session,
             };
             self.by_id.insert(key, ongoing);
         }
@@ -351,7 +355,9 @@ impl Outgoing {
         }
     }
 
-    /// Sends what is held, and waits for the outstanding answers, within limits. If the client was dropped, it does not wait for them.
+    /// Sends what is held, and waits for the outstanding answers, within limits. If the client was dropped, it waits only for the answer
+    /// to `initialize`.
+    // G-4
     async fn end(mut self) {
         self.ends = true;
         self.held
@@ -367,10 +373,15 @@ impl Outgoing {
         };
         let latest = Instant::now() + CLOSE_WITHIN;
         let mut in_time = timeout_at(latest, flushed).await.is_ok();
-        if !self.bridge.link.is_closed() {
-            let answered = async { while self.tasks.join_next().await.is_some() {} };
-            in_time &= timeout_at(latest, answered).await.is_ok();
-        }
+        let waits_for_all = !self.bridge.link.is_closed();
+        let opening = self.by_id.values().filter(|ongoing| ongoing.opens_session);
+        let opening: Vec<_> = opening.map(|ongoing| ongoing.task.clone()).collect();
+        let answered = async {
+            while (waits_for_all || opening.iter().any(|task| !task.is_finished()))
+                && self.tasks.join_next().await.is_some()
+            {}
+        };
+        in_time &= timeout_at(latest, answered).await.is_ok();
         if !in_time {
             tracing::warn!("requests were not answered when the connection was closed");
         }

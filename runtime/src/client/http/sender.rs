@@ -10,6 +10,7 @@ use super::{
     HttpError,
     error::shown_address,
     exchange::{Boxed, Chunks, HttpAnswer, HttpSender, SendFailure},
+    hidden::Hidden,
 };
 use crate::{
     client::{ClientError, LocalError},
@@ -63,6 +64,7 @@ impl Connections {
             .parse()
             .map_err(|error| broken(&error))?;
         let mut url = start.clone();
+        let hidden = Hidden::of(&parts.headers);
         for _ in 0..=MAX_REDIRECTS {
             let mut request = reqwest::Request::new(parts.method.clone(), url.clone());
             *request.headers_mut() = parts.headers.clone();
@@ -75,14 +77,11 @@ impl Connections {
             let Some(location) =
                 location.filter(|_| matches!(status.as_u16(), 301 | 302 | 307 | 308))
             else {
-                return Ok(HttpAnswer {
-                    status,
-                    headers: response.headers().clone(),
-                    body: Box::new(Body(response)),
-                });
+                let headers = response.headers().clone();
+                return Ok(HttpAnswer::new(status, headers, Body(response)));
             };
             let location = String::from_utf8_lossy(location.as_bytes()).into_owned();
-            let shown = shown_address(&location);
+            let shown = shown_address(&hidden.hide_text(&location));
             url = match url.join(&location) {
                 Ok(next) if next.origin() == start.origin() => next,
                 Ok(_) => {

@@ -40,8 +40,7 @@ pub(super) async fn has_no_session(answer: &mut HttpAnswer) -> bool {
     match answer.status {
         StatusCode::NOT_FOUND => true,
         StatusCode::BAD_REQUEST => {
-            let body = std::mem::replace(&mut answer.body, Box::new(ReadBody(None)));
-            let body = timeout(REFUSAL_WITHIN, beginning(body))
+            let body = timeout(REFUSAL_WITHIN, beginning(answer))
                 .await
                 .unwrap_or_default();
             let is_about_session = is_about_session(without_mark(&body));
@@ -234,6 +233,7 @@ impl Bridge {
         id: &RequestId,
         version: Option<&str>,
     ) -> Result<(), String> {
+        let hidden = answer.hidden.clone();
         let text = self.single_answer(answer, id).await?;
         let read: Value = serde_json::from_slice(&text).map_err(|error| error.to_string())?;
         let found = read["result"]["protocolVersion"].as_str();
@@ -242,13 +242,14 @@ impl Bridge {
             (Some(found), _) => {
                 return Err(format!(
                     "the server chose the revision {}, not {}",
-                    shortened(found),
+                    shortened(&hidden.hide_text(found)),
                     version.unwrap_or("the one before")
                 ));
             }
             (None, _) => {
                 let message = read["error"]["message"].as_str().unwrap_or("no revision");
-                return Err(format!("the server answered: {}", shortened(message)));
+                let message = hidden.hide_text(message);
+                return Err(format!("the server answered: {}", shortened(&message)));
             }
         }
         self.requests.learn(again, &text);
@@ -272,17 +273,16 @@ impl Bridge {
             };
             return kept.ok_or(missing);
         }
-        let body = std::mem::replace(&mut answer.body, Box::new(ReadBody(None)));
         let body = match status.is_success() {
-            true => whole(body, self.max_message)
+            true => whole(&mut *answer.body, self.max_message)
                 .await
                 .map_err(|unread| unread.into_error("").short())?,
-            false => beginning(body).await,
+            false => beginning(&mut answer).await,
         };
         match found(id, &body) {
             Found::Answer => Ok(body),
             Found::Refusal(answer) => Ok(answer),
-            Found::Other(what) => Err(no_answer("", &answer, &what).short()),
+            Found::Other(_) => Err(no_answer("", &answer, id, &body).short()),
         }
     }
 }

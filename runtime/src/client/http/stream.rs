@@ -25,9 +25,9 @@ use crate::client::resumption::{Resumption, is_event_id};
 
 /// Most times in a row that the stream of a request is opened again without bringing anything: 5.
 pub(super) const MAX_RESUMES: u32 = 5;
-/// How long the end of a stream is waited for once it has brought the answer: 250 ms. The connection can serve again then. What the
-/// stream brings meanwhile is taken like any other message.
-const AFTER_ANSWER: Duration = Duration::from_millis(250);
+/// How long the end of a response is waited for once the answer has come, on its stream or on another: 250 ms. The connection can serve
+/// again then. What the stream brings meanwhile is taken like any other message.
+pub(super) const AFTER_ANSWER: Duration = Duration::from_millis(250);
 
 /// The answer that a stream is to bring.
 pub(super) enum Wanted<'a> {
@@ -328,3 +328,6 @@ pub(super) fn is_passing(status: StatusCode) -> bool {
 pub(super) fn is_of_connection(error: &HttpError) -> bool {
     matches!(error.kind(), HttpErrorKind::Connect | HttpErrorKind::Broken)
 }
+
+#[cfg(test)]
+mod tests;

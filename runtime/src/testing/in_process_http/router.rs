@@ -46,11 +46,11 @@ impl HttpSender for RouterSender {
         Box::pin(async {
             let response = contained_future("the router", || Box::pin(answering)).await;
             let (parts, body) = response.ok_or(SendFailure::Panicked)?.into_parts();
-            Ok(HttpAnswer {
-                status: parts.status,
-                headers: parts.headers,
-                body: Box::new(RouterBody(body)),
-            })
+            Ok(HttpAnswer::new(
+                parts.status,
+                parts.headers,
+                RouterBody(body),
+            ))
         })
     }
 

@@ -1,5 +1,6 @@
 //! The typed client of a router, without a socket: `testing::InProcessHttp`.
 
+mod elsewhere;
 mod renewed;
 mod scripted;
 

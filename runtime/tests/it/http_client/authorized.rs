@@ -18,7 +18,7 @@ use super::{
     call, failed, new, old,
     server::{Answer, Asked, Scripted, called, event, legacy, modern},
 };
-use crate::support::soon;
+use crate::support::{log, soon};
 
 /// Tokens that are used up one after the other.
 #[derive(Clone)]
@@ -305,5 +305,96 @@ async fn a_hook_that_panics() {
         assert!(error.to_string().contains(expected.1), "{error}");
         assert_eq!(call(&client, "x").await.unwrap(), "done");
         soon(client.close()).await;
+    }
+}
+
+/// Repeats the credentials of the request in every place that an error may show.
+async fn echo(token: &str, asked: Asked, answer: Answer) {
+    let value = asked.header("authorization").unwrap().to_owned();
+    assert_eq!(value, format!("Bearer {token}"));
+    let error = json!({ "code": -32001, "message": format!("bad {token}") });
+    let refusal = json!({ "jsonrpc": "2.0", "id": asked.id(), "error": error }).to_string();
+    let far = "x".repeat(182);
+    let (status, headers, body) = match asked.body["params"]["name"].as_str().unwrap() {
+        "text" => ("500 Internal Server Error", String::new(), value),
+        // An error shows the beginning of a body: it ends within the credentials.
+        "far" => ("500 Internal Server Error", String::new(), far + &value),
+        "json" => ("401 Unauthorized", String::new(), refusal),
+        "success" => ("200 OK", "content-type: text/plain\r\n".to_owned(), value),
+        "page" => (
+            "200 OK",
+            "content-type: application/json\r\n".to_owned(),
+            format!("[{value}"),
+        ),
+        "method" => {
+            let message = json!({ "jsonrpc": "2.0", "method": value }).to_string();
+            (
+                "200 OK",
+                "content-type: application/json\r\n".to_owned(),
+                message,
+            )
+        }
+        "media" => (
+            "200 OK",
+            format!("content-type: {token}\r\n"),
+            "no".to_owned(),
+        ),
+        "encoding" => (
+            "200 OK",
+            format!("content-encoding: {token}\r\n"),
+            "no".to_owned(),
+        ),
+        "headers" => {
+            let headers =
+                format!("retry-after: {token}\r\nwww-authenticate: {token} a={token}\r\n");
+            ("401 Unauthorized", headers, "no".to_owned())
+        }
+        "location" => (
+            "307 Temporary Redirect",
+            format!("location: http://x.test/{token}\r\n"),
+            String::new(),
+        ),
+        other => panic!("{other}"),
+    };
+    answer.reply(status, &headers, body).await;
+}
+
+/// Neither an error nor the log shows the credentials that a server repeats, whether they are of a header or of the hook.
+#[tokio::test]
+async fn credentials_that_a_server_repeats() {
+    const TOKEN: &str = "s3cr3t/v4lue";
+    let told = log();
+    for is_hook in [false, true] {
+        let server = Scripted::start(|asked, answer| async move {
+            if let Some((asked, answer)) = modern(asked, answer).await {
+                echo(TOKEN, asked, answer).await;
+            }
+        })
+        .await;
+        let endpoint = HttpEndpoint::new(&*server.url);
+        let endpoint = match is_hook {
+            true => endpoint.authorize(Tokens {
+                left: Arc::new(Mutex::new(vec![TOKEN; 100])),
+                refused: Arc::default(),
+            }),
+            false => endpoint.bearer(TOKEN),
+        };
+        let client = soon(endpoint.connect_as(new())).await.unwrap();
+        for case in [
+            "text", "far", "json", "success", "page", "method", "media", "encoding", "headers",
+            "location",
+        ] {
+            let error = call(&client, case).await.unwrap_err();
+            for shown in [error.to_string(), format!("{error:?}")] {
+                assert!(shown.contains("[redacted]"), "{case}: {shown}");
+                assert!(!shown.contains("s3cr3t"), "{case}: {shown}");
+            }
+        }
+        soon(client.close()).await;
+    }
+    let told = told.take();
+    assert!(!told.is_empty());
+    for line in told {
+        assert!(!line.contains("s3cr3t"), "{line}");
     }
 }
