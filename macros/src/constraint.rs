@@ -56,9 +56,13 @@ pub(crate) fn constraints(
     let metas: Vec<Meta> = attrs
         .iter()
         .filter(|attr| attr.path().is_ident("schemars"))
-        .filter_map(|attr| attr.parse_args_with(list).ok()) // schemars reports the fault.
+        .filter_map(|attr| attr.parse_args_with(list).ok()) // Not a list of plain attributes: not checked here.
         .flatten()
         .collect();
+    // What a function makes of the schema is not known here.
+    if metas.iter().any(|meta| meta.path().is_ident("transform")) {
+        return Vec::new();
+    }
     let is_replaced =
         |meta: &Meta| meta.path().is_ident("with") || meta.path().is_ident("schema_with");
     // The schema is that of another type, or what a function returns.

@@ -1,4 +1,4 @@
-//! Bounds of one schema that contradict each other: legal JSON Schema, and never what its author means.
+//! Finds bounds of one schema that contradict each other. They are legal JSON Schema, and usually a mistake.
 
 use std::cmp::Ordering;
 

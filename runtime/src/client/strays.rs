@@ -30,7 +30,7 @@ pub enum StrayKind {
     /// opened by [`Client::listen`](super::Client::listen) but by
     /// [`ClientMethods::subscriptions_listen`](super::ClientMethods::subscriptions_listen), which brings no notifications.
     UnknownSubscription,
-    /// Progress of a request that has ended. [`Notifications`](super::Notifications) returns it too.
+    /// Progress of a request that has ended, also if its task goes on and the call has no `on_progress`. [`Notifications`](super::Notifications) returns it too.
     LateProgress,
     /// Progress with a token that stands for no request of this client. [`Notifications`](super::Notifications) returns it too.
     UnknownProgress,

@@ -237,6 +237,6 @@ pub(crate) async fn a_server_of_a_session_is_started() {
     let error = Client::connect_entry(far, declared, ClientOptions::new()).await;
     assert_says(
         &error.unwrap_err().to_string(),
-        &["the MCP server `far` needs the transport `http`, which the agent did not declare"],
+        &["the MCP server `far` needs the transport `http`, which is not declared"],
     );
 }

@@ -7,6 +7,7 @@ use crate::limits::sources;
 
 /// Methods that take `self` and return `Self`, but that no user calls: what expansions of the macros build, and a generated file.
 const NOT_FOR_USERS: &[&str] = &[
+    "runtime/src/client/without_transports.rs",
     "runtime/src/feature/offered.rs",
     "runtime/src/feature/prompts/spec.rs",
     "runtime/src/feature/resources/spec.rs",

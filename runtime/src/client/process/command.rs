@@ -333,7 +333,7 @@ impl fmt::Display for SpawnError {
                 )
             }
             SpawnCause::NotOnPath | SpawnCause::NoFile if self.program.contains(' ') => f.write_str(
-                "there is no program of this name, spaces included; give each argument by `ServerCommand::arg`, not with the program",
+                "there is no program of this name, spaces included; check the path, and give each argument by `ServerCommand::arg`",
             ),
             SpawnCause::NotOnPath => f.write_str(
                 "no folder of the environment variable `PATH` has a program of this name; install it, or give its absolute path",

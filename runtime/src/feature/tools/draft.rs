@@ -55,9 +55,13 @@ impl ToolDraft {
         let mut problems = Vec::new();
         for (which, schema) in [("input", Some(&checked)), ("output", output.as_ref())] {
             let found = schema.into_iter().flat_map(contradictions);
-            problems.extend(
-                found.map(|error| schema_problem(which, &tool.name, &definition.place, &error)),
-            );
+            let found =
+                found.map(|error| schema_problem(which, &tool.name, &definition.place, &error));
+            match definition.enforced {
+                // A dynamic tool may pass on the schema of another server, which is legal, and need not meet all of its places.
+                Enforced::Advertised => found.for_each(|problem| tracing::warn!("{problem}")),
+                Enforced::Decoded | Enforced::Bounded(_) => problems.extend(found),
+            }
         }
         if profile == Profile::Portable {
             // Null is still accepted if it is not advertised: it is another way to leave an argument out.
