@@ -4,10 +4,10 @@ use trueform::prelude::*;
 #[tool]
 fn add(
     #[schemars(length(max = 5))] a: Option<i64>,
-    #[schemars(inner(pattern("^a")))] b: Vec<bool>,
-    #[schemars(email)] c: u32,
-    #[schemars(range(min = 1))] d: std::collections::HashMap<String, i64>,
-    #[schemars(inner(length(min = 1)))] e: String,
+    #[schemars(inner(pattern("^a")))] _b: Vec<bool>,
+    #[schemars(email)] _c: u32,
+    #[schemars(range(min = 1))] _d: std::collections::HashMap<String, i64>,
+    #[schemars(inner(length(min = 1)))] _e: String,
 ) -> i64 {
     a.unwrap_or_default()
 }
