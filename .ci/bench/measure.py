@@ -13,6 +13,7 @@ protocol: it reads the request into borrowed types and writes the answer, over h
     pipelined CPU seconds of 100,000 calls over stdio, 64 in flight
     stream    a tool that reports 100,000 times: reports a second, and CPU seconds of the server
     busy      latency of `add` while 64 calls wait, 1,000 streams listen and another client calls `echo` with 10 MB
+    idle      memory that the server keeps for a session and for a connection that wait
     cores     CPU seconds of 100,000 calls over HTTP of 16 clients, with one core and with two
     build     CPU seconds of a clean release build of a server with two tools over stdio, and the crates that it consists of
 
@@ -481,6 +482,33 @@ def busy(servers):
     table(["milliseconds of `add` over HTTP", "median", "p99", "p99.9"], rows)
 
 
+def idle(servers):
+    """The first ones are not counted: they also make the room that all of them share."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))
+
+    def kept(process, first, more, opened):
+        held = [opened() for _ in range(first)]
+        before = memory(process)
+        held += [opened() for _ in range(more)]
+        return f"{(memory(process) - before) * MEBIBYTE / 1000 / more:.1f}"
+
+    rows = []
+    for name, path in servers.items():
+        if name == "limit":
+            continue
+        with Server(path) as server:
+
+            def connected():
+                connection = server.connect()
+                connection.post(call(b"add", b'{"a":2,"b":3}', 1), modern(b"add"))
+                return connection
+
+            connection = server.connect()
+            sessions = kept(server.process, 1000, 8000, lambda: session(connection))
+            rows.append([name, sessions, kept(server.process, 100, 900, connected)])
+    table(["KB for each one that waits", "session", "connection"], rows)
+
+
 def cores(servers):
     """The load is small for the client, which sends several requests in one write."""
     all_cores = sorted(os.sched_getaffinity(0))
@@ -561,7 +589,7 @@ def build(_):
     table(["a clean release build", "CPU s", "crates", "MiB"], rows)
 
 
-PARTS = {part.__name__: part for part in (calls, flat, large, pipelined, stream, busy, cores, build)}
+PARTS = {part.__name__: part for part in (calls, flat, large, pipelined, stream, busy, idle, cores, build)}
 
 
 def main():
