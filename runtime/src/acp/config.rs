@@ -1,6 +1,6 @@
 //! The servers of a configuration file, which lists them by name.
 
-use serde::{Deserialize, de::IgnoredAny};
+use serde::{Deserialize, Deserializer, de::IgnoredAny};
 use serde_json::value::RawValue;
 use trueform_schema::{DecodeError, Map, decode};
 
@@ -31,9 +31,9 @@ impl McpServers {
         #[derive(Deserialize)]
         #[serde(rename_all = "camelCase")]
         struct Config<'a> {
-            #[serde(default, borrow)]
+            #[serde(default, borrow, deserialize_with = "present")]
             mcp_servers: Option<&'a RawValue>,
-            #[serde(default, borrow)]
+            #[serde(default, borrow, deserialize_with = "present")]
             servers: Option<&'a RawValue>,
         }
         check_syntax(config)?;
@@ -67,6 +67,11 @@ impl McpServers {
             mcp_servers: servers.collect::<Result<_, _>>()?,
         })
     }
+}
+
+/// Reads a member that is present, also if it is `null`, which is a value of the wrong type.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(deserializer).map(Some)
 }
 
 /// Refuses what is not JSON, with the line and the column: a file has no other place there.

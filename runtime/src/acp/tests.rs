@@ -326,6 +326,11 @@ fn servers_of_a_configuration() {
              `command`, `args`, `env`, `url`, `headers`",
         ),
         (
+            r#"{ "mcpServers": null }"#,
+            "/mcpServers",
+            "expected an object",
+        ),
+        (
             r#"{ "mcpServers": [] }"#,
             "/mcpServers",
             "expected an object",

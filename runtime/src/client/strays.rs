@@ -32,7 +32,7 @@ pub enum StrayKind {
     UnknownSubscription,
     /// Progress of a request that has ended, also if its task goes on and the call has no `on_progress`. [`Notifications`](super::Notifications) returns it too.
     LateProgress,
-    /// Progress with a token that stands for no request of this client. [`Notifications`](super::Notifications) returns it too.
+    /// Progress with a token that this client did not make. [`Notifications`](super::Notifications) returns it too.
     UnknownProgress,
 }
 

@@ -1,6 +1,7 @@
 //! What moves the messages of a client over HTTP: messages become requests, responses become messages.
 
 use std::{
+    borrow::Cow,
     sync::{Arc, atomic::AtomicBool},
     time::Duration,
 };
@@ -218,6 +219,15 @@ impl Bridge {
             let asked = sent.stands_for().unwrap_or(id);
             self.link.note_busy(asked, retry_after(&answer.headers));
         }
+        // A secret that is not within a string, such as a number, stays: without it, the body is not JSON.
+        let body = match answer.hidden.hide(&body) {
+            Cow::Owned(hidden)
+                if !status.is_success() && !matches!(found(id, &hidden), Found::Other(_)) =>
+            {
+                hidden
+            }
+            _ => body,
+        };
         match found(id, &body) {
             Found::Answer => self.pass_answer(sent, jsonrpc::without_mark(&body)),
             Found::Refusal(answer) => self.pass_answer(sent, &answer),

@@ -8,7 +8,9 @@ use reqwest::Url;
 use super::{
     Authorize, HttpError, HttpErrorKind, HttpSession, HttpSettings,
     authorize::secret,
-    bridge, outgoing,
+    bridge,
+    error::shown_address,
+    outgoing,
     sender::{self, Connections},
     stream,
 };
@@ -47,9 +49,9 @@ use crate::{
 ///
 /// # Errors
 ///
-/// A response that is not an answer becomes [`LocalError::Http`], with the status, the challenges and what to try. If the body of a
-/// refusal, a header or what an error quotes has the credentials of the request (8 bytes or more of `Authorization`), they are replaced
-/// by `[redacted]`.
+/// A response that is not an answer becomes [`LocalError::Http`], with the status, the challenges and what to try. If a refusal, a
+/// header, or a response that is not an answer repeats the credentials of the request (8 bytes or more of `Authorization`), the error shows
+/// `[redacted]` in their place. A JSON-RPC error with a status 2xx is returned as the server wrote it.
 #[derive(Clone)]
 #[must_use]
 pub struct HttpEndpoint {
@@ -247,7 +249,7 @@ impl HttpEndpoint {
 /// The address `url`, or what is wrong with it and what to try.
 fn address(url: &str) -> Result<Uri, (String, &'static str)> {
     const SCHEMES: &str = "write `http://` before the host, such as `http://localhost:3000/mcp`";
-    let shown = shortened(url);
+    let shown = shown_address(url);
     let not_one = |why: &dyn fmt::Display, advice| {
         (
             format!("`{shown}` is not the URL of a server: {why}"),

@@ -1,4 +1,5 @@
-//! The authorization that a request was sent with, which no error and no line of the log repeats.
+//! The authorization that a request was sent with. Errors and the log do not repeat it when they quote a refusal, a header or a response
+//! that is not an answer.
 
 use std::borrow::Cow;
 
@@ -14,8 +15,7 @@ const REDACTED: &str = "[redacted]";
 /// The secret of the request that a response answers.
 #[derive(Clone, Default)]
 pub(crate) struct Hidden {
-    /// The secret as it was sent, and as JSON may have it.
-    forms: Vec<Vec<u8>>,
+    secret: Option<Vec<u8>>,
 }
 
 impl Hidden {
@@ -30,30 +30,19 @@ impl Hidden {
         let secret = [credentials, value]
             .into_iter()
             .find(|secret| MIN_HIDDEN <= secret.len());
-        let Some(secret) = secret else {
-            return Self::default();
-        };
-        let mut forms = vec![secret.to_owned()];
-        if secret.contains(&b'/') {
-            // Some encoders of JSON escape it.
-            let parts: Vec<_> = secret.split(|byte| *byte == b'/').collect();
-            forms.push(parts.join(&b"\\/"[..]));
+        Self {
+            secret: secret.map(<[u8]>::to_owned),
         }
-        Self { forms }
     }
 
-    /// `text` with something else in place of the secret.
+    /// Returns `text` with something else in place of the secret, also where JSON writes it with escapes.
     pub(super) fn hide<'a>(&self, text: &'a [u8]) -> Cow<'a, [u8]> {
-        let mut text = Cow::Borrowed(text);
-        for form in &self.forms {
-            if let Some(hidden) = replaced(&text, form) {
-                text = Cow::Owned(hidden);
-            }
-        }
-        text
+        let secret = self.secret.as_deref();
+        let hidden = secret.and_then(|secret| replaced(text, secret));
+        hidden.map_or(Cow::Borrowed(text), Cow::Owned)
     }
 
-    /// As [`hide`](Self::hide).
+    /// Like [`hide`](Self::hide).
     pub(super) fn hide_text(&self, text: &str) -> String {
         String::from_utf8_lossy(&self.hide(text.as_bytes())).into_owned()
     }
@@ -72,20 +61,50 @@ impl Hidden {
     }
 }
 
-/// `text` without `secret`; `None` if it does not have it.
+/// Returns `text` without `secret`, or `None` if `text` does not contain it.
 fn replaced(text: &[u8], secret: &[u8]) -> Option<Vec<u8>> {
-    let mut rest = text;
     let mut hidden = Vec::new();
-    while let Some(at) = rest.windows(secret.len()).position(|found| found == secret) {
-        hidden.extend_from_slice(&rest[..at]);
-        hidden.extend_from_slice(REDACTED.as_bytes());
-        rest = &rest[at + secret.len()..];
+    // What is not copied yet, and where to look next.
+    let (mut from, mut at) = (0, 0);
+    while at < text.len() {
+        match length(&text[at..], secret) {
+            Some(length) => {
+                hidden.extend_from_slice(&text[from..at]);
+                hidden.extend_from_slice(REDACTED.as_bytes());
+                at += length;
+                from = at;
+            }
+            None => at += 1,
+        }
     }
-    if rest.len() == text.len() {
+    if from == 0 {
         return None;
     }
-    hidden.extend_from_slice(rest);
+    hidden.extend_from_slice(&text[from..]);
     Some(hidden)
+}
+
+/// Returns the number of bytes that `secret` takes at the beginning of `text`. JSON may write each byte as `c`, `\c` or `\u00xx`.
+fn length(text: &[u8], secret: &[u8]) -> Option<usize> {
+    let mut rest = text;
+    for byte in secret {
+        rest = match rest {
+            [found, rest @ ..] if found == byte => rest,
+            [b'\\', found, rest @ ..] if found == byte => rest,
+            [b'\\', b'u', b'0', b'0', high, low, rest @ ..]
+                if hex(*high).zip(hex(*low)) == Some((byte >> 4, byte & 15)) =>
+            {
+                rest
+            }
+            _ => return None,
+        };
+    }
+    Some(text.len() - rest.len())
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    let value = char::from(digit).to_digit(16)?;
+    u8::try_from(value).ok()
 }
 
 #[cfg(test)]
@@ -106,6 +125,11 @@ mod tests {
                 "[redacted][redacted]",
             ),
             ("abcdefgh", "<abcdefgh>", "<[redacted]>"),
+            (
+                "Bearer ab+cdef==",
+                r"ab\u002bcdef\u003d\u003D \u0061b+cdef=\u003e ab\u002",
+                r"[redacted] \u0061b+cdef=\u003e ab\u002",
+            ),
             // Seven bytes are few, but not with the scheme.
             (
                 "Bearer abcdefg",

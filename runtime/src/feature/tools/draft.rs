@@ -10,6 +10,7 @@ use super::{
 use crate::{
     check::{CompileOptions, contradictions},
     feature::function::{Enforced, Function},
+    jsonrpc::sentence,
     lint::{Position, Profile, portable},
     projection,
 };
@@ -59,7 +60,9 @@ impl ToolDraft {
                 found.map(|error| schema_problem(which, &tool.name, &definition.place, &error));
             match definition.enforced {
                 // A dynamic tool may pass on the schema of another server, which is legal, and need not meet all of its places.
-                Enforced::Advertised => found.for_each(|problem| tracing::warn!("{problem}")),
+                Enforced::Advertised => {
+                    found.for_each(|problem| tracing::warn!("{}", sentence(&problem)));
+                }
                 Enforced::Decoded | Enforced::Bounded(_) => problems.extend(found),
             }
         }

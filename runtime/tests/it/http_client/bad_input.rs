@@ -70,6 +70,14 @@ async fn urls() {
         ("http://a b/mcp", "invalid international domain name"),
         ("http://localhost:99999/mcp", "invalid port number"),
         (
+            "http://ada:secret@localhost:99999/mcp?key=secret",
+            "`…@localhost:99999/mcp?…` is not the URL of a server",
+        ),
+        (
+            "ws://ada:secret@localhost/mcp#secret",
+            "the scheme `ws` is not supported",
+        ),
+        (
             "http://ada:secret@localhost/mcp",
             "a URL with a user name or a password is not used; give credentials by `HttpEndpoint::header`",
         ),
