@@ -6,14 +6,16 @@ use super::{ICON_KEYS, Kind, NEEDS, PROFILES, TASKS, resource::ROLES, timeout::T
 
 /// Returns the first cells of the table of keys, of the page of the attribute of `kind`.
 fn cells(kind: Kind) -> Vec<String> {
-    let page = match kind {
-        Kind::Tool => "tools/tool.md",
-        Kind::Prompt => "prompts/prompt.md",
-        Kind::Resource => "resources/resource.md",
+    const TABLE: &str = "| key | meaning |\n| --- | --- |\n";
+    let (page, head) = match kind {
+        // Its table has the parameters and the results too.
+        Kind::Tool => ("tools/tool.md", "| **keys of the attribute** | |\n"),
+        Kind::Prompt => ("prompts/prompt.md", TABLE),
+        Kind::Resource => ("resources/resource.md", TABLE),
     };
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../runtime/src/feature");
     let text = std::fs::read_to_string(path.join(page)).unwrap();
-    let mut tables = text.split("| key | meaning |\n| --- | --- |\n").skip(1);
+    let mut tables = text.split(head).skip(1);
     let (table, another) = (tables.next().unwrap(), tables.next());
     assert!(another.is_none(), "{page}: one table has all keys");
     let rows = table.lines().take_while(|line| line.starts_with("| "));
