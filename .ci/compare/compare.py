@@ -57,7 +57,7 @@ SOURCES = [
     ("sessions", "rmcp", "src/transport/streamable_http_server/session.rs", "trait SessionManager"),
     ("sessions", "FastMCP", "fastmcp/server/event_store.py", "RedisStore"),
     ("sessions", "TypeScript SDK", "server/dist/*.d.mts", "interface EventStore"),
-    ("OpenAPI", "rmcp", "src/**/*.rs", ABSENT + "OpenAPI"),
+    ("OpenAPI", "rmcp", "Cargo.toml", ABSENT + "openapi"),
     ("OpenAPI", "TypeScript SDK", "server/dist/*.mjs", ABSENT + "OpenAPI"),
     ("OpenAPI", "FastMCP", "fastmcp/server/providers/openapi/*.py", "class OpenAPIProvider"),
     ("proxies", "FastMCP", "fastmcp/server/providers/proxy.py", "class ProxyProvider"),
