@@ -84,7 +84,7 @@ fn greets(done: &Value, id: u32) {
     assert_eq!(text, "Hello, Ann!", "{done}");
 }
 
-// Issue 11 §6; DEC-8, O-5
+// DEC-8, O-5
 #[test]
 fn over_standard_input_and_output() {
     let mut server = start(&[]);
@@ -170,7 +170,7 @@ fn event(body: &mut BufReader<TcpStream>) -> Value {
     }
 }
 
-// Issue 11 §6; DEC-8, F-5: an answer that comes too late or twice is taken; one to a question that was never asked is refused.
+// DEC-8, F-5: an answer that comes too late or twice is taken; one to a question that was never asked is refused.
 #[test]
 fn over_http() {
     let mut server = start(&["--http", "127.0.0.1:0"]);

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, de::IgnoredAny};
 use serde_json::value::RawValue;
-use trueform_schema::{DecodeError, Map, decode};
+use trueform_schema::{DecodeError, Map, decode, pointer};
 
 use super::{Entry, McpServer, McpServers, McpTransport, NamedValue, keys, needed, optional};
 
@@ -54,7 +54,7 @@ impl McpServers {
         };
         let entries: Map<&RawValue> = decode::from_str(text).map_err(|error| error.under(key))?;
         let servers = entries.iter().map(|(name, entry)| {
-            let place = name.replace('~', "~0").replace('/', "~1");
+            let place = pointer::escape(name);
             let transport = transport(entry.get()).map_err(|error| {
                 keys::named(error, entry.get()).under(&format!("{key}/{place}"))
             })?;

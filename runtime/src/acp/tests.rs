@@ -209,7 +209,7 @@ fn nothing_is_given_away() {
     assert!(error.data.unwrap().get().len() < 2000);
 }
 
-// Issue 12, 3: a list that was saved with a session is older than the declaration, so it is checked like a new one.
+// A list that was saved with a session is older than the declaration, so it is checked like a new one.
 #[test]
 fn sessions_that_are_loaded() {
     let load = ALL_KINDS.replacen('{', r#"{ "sessionId": "s-1","#, 1);

@@ -100,7 +100,8 @@ impl RetryPolicy {
         self
     }
 
-    /// The wait before the next attempt, after `attempt`, counted from one, has failed with `error`; `None` if there is to be none.
+    /// Returns the wait before the next attempt, or `None` if the request is not made again. `attempt`, counted from one, has failed with
+    /// `error`.
     /// `busy` is set if the server was busy.
     fn wait_after(
         &self,

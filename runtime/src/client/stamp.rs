@@ -3,15 +3,11 @@
 //! Params are encoded once, into the message that leaves. The members that are the same in all requests of a connection are
 //! encoded once per connection.
 
-use std::fmt;
-
 use memchr::{memchr2, memchr2_iter};
-use serde::{
-    Deserialize, Deserializer,
-    de::{Error as _, IgnoredAny, MapAccess, Visitor},
+use serde::de::Error as _;
+use trueform_schema::{
+    At, Encode, Era, Json, LoggingLevel, Map, RawMembers, RequestId, Revision, View,
 };
-use serde_json::value::RawValue;
-use trueform_schema::{At, Encode, Era, Json, LoggingLevel, Map, RequestId, Revision, View};
 
 use super::{
     ClientOptions,
@@ -140,8 +136,14 @@ impl Stamp<'_> {
     #[cold]
     fn merge(&self, start: usize, out: &mut Vec<u8>) -> serde_json::Result<()> {
         let text = &out[start..];
-        let MetaMember(old) = serde_json::from_slice(text)?;
-        let Some(old) = old else {
+        // Other members may come twice, as in params without `_meta`.
+        let RawMembers(members) = serde_json::from_slice(text)?;
+        let mut metas = members.iter().filter(|(name, _)| name == "_meta");
+        let old = metas.next();
+        if metas.next().is_some() {
+            return Err(serde_json::Error::custom("duplicate member `_meta`"));
+        }
+        let Some((_, old)) = old else {
             // White space may be around the object.
             let from = text.iter().position(|byte| *byte == b'{').unwrap_or(0);
             let end = text.iter().rposition(|byte| *byte == b'}').unwrap_or(0);
@@ -170,36 +172,6 @@ impl Stamp<'_> {
         let to = from + old.get().len();
         out.splice(from..to, new);
         Ok(())
-    }
-}
-
-/// The member `_meta` of an object, however its name is written. Other members may come twice, as in an object without that member.
-struct MetaMember<'a>(Option<&'a RawValue>);
-
-impl<'de> Deserialize<'de> for MetaMember<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reading;
-
-        impl<'de> Visitor<'de> for Reading {
-            type Value = MetaMember<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Self::Value, A::Error> {
-                let mut meta = None;
-                while let Some(name) = members.next_key::<String>()? {
-                    if name != "_meta" {
-                        members.next_value::<IgnoredAny>()?;
-                    } else if meta.replace(members.next_value()?).is_some() {
-                        return Err(A::Error::custom("duplicate member `_meta`"));
-                    }
-                }
-                Ok(MetaMember(meta))
-            }
-        }
-        deserializer.deserialize_map(Reading)
     }
 }
 

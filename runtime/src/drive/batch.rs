@@ -92,7 +92,7 @@ impl Responses {
             .collect()
     }
 
-    /// Returns all responses as one message; `None` if there is no response.
+    /// Returns all responses as one message, or `None` without a response.
     pub(crate) fn into_message(mut self) -> Option<Outgoing> {
         match self.is_batch {
             false => self.list.pop().map(|(_, response)| response),

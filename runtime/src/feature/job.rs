@@ -72,7 +72,7 @@ pub(crate) enum ApartEnd {
 /// Drives work separately from its request, on the runtime of the caller. Returns `false` if there is no runtime: then nothing has begun.
 pub(crate) type RunApart = fn(ApartWork) -> bool;
 
-/// Runs work that blocks its thread. It drops work if nothing waits for its result, or if there is no room.
+/// Runs work that blocks its thread. It drops the work if nobody waits for the result, or if the pool is full.
 pub(crate) type Pool = fn(PoolWork);
 
 /// Work that blocks its thread.

@@ -16,7 +16,7 @@ use crate::{
     },
 };
 
-// Issue 12 §5: the text names what, where, and what to try.
+// The text names what, where, and what to try.
 pub(crate) async fn commands_that_cannot_be_started() {
     let folder = std::env::temp_dir().join(format!("trueform-child-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -81,7 +81,7 @@ pub(crate) async fn commands_that_cannot_be_started() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
-// Issue 12 §5, D-6: one bounded try more, and what to set.
+// D-6: one bounded try more, and what to set.
 pub(crate) async fn servers_that_cannot_be_connected_to() {
     let short = || {
         ClientOptions::new()
@@ -217,7 +217,7 @@ pub(crate) async fn what_was_found_out_spares_the_probe() {
     assert!(!log().contains("started again"), "{}", log());
 }
 
-// Issue 12, 1 and 3: a server as a session names it, checked before it is started.
+// A server as a session names it, checked before it is started.
 pub(crate) async fn a_server_of_a_session_is_started() {
     let program = std::env::current_exe().unwrap();
     let params = json!({ "cwd": "/", "mcpServers": [

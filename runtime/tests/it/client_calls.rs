@@ -334,7 +334,7 @@ async fn one_tool_and_one_handler_serve_both_eras() {
     }
 }
 
-// Issue 12: notifications of a subscription that the client does not have are counted, and handed to those who listen for strays.
+// Notifications of a subscription that the client does not have are counted, and handed to those who listen for strays.
 #[tokio::test]
 async fn notifications_of_no_subscription() {
     let (connecting, playing) = against(ClientOptions::new(), async |mut mock| {

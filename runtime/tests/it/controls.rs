@@ -134,7 +134,7 @@ async fn next(client: &Client) -> Value {
     serde_json::from_str(&soon(client.next_message()).await.unwrap()).unwrap()
 }
 
-// Issue 10: one limit for each call, another one for a name, for every kind of call.
+// One limit for each call, another one for a name, for every kind of call.
 #[tokio::test(start_paused = true)]
 async fn time_limits() {
     let ms = Duration::from_millis;
@@ -200,7 +200,7 @@ fn audited(told: &Collected<String>) -> Vec<String> {
     lines.collect()
 }
 
-// Issue 10: one event for each call of every kind, whoever calls, and never an argument or a result.
+// One event for each call of every kind, whoever calls, and never an argument or a result.
 #[tokio::test(start_paused = true)]
 async fn audit_log() {
     for way in WAYS {
@@ -328,7 +328,7 @@ async fn audit_log_of_hostile_names() {
     assert_eq!(lines, [expected]);
 }
 
-// Issue 10: a response that is larger than its limit is not sent, whatever it is; the answer gives both sizes.
+// A response that is larger than its limit is not sent, whatever it is; the answer gives both sizes.
 #[tokio::test]
 async fn response_limits() {
     for way in WAYS {

@@ -336,7 +336,7 @@ async fn a_subscription_that_is_not_acknowledged() {
     }
 }
 
-// Issue 12: what comes for a subscription that has ended and was dropped belongs to nothing.
+// What comes for a subscription that has ended and was dropped belongs to nothing.
 #[tokio::test]
 async fn a_subscription_that_has_ended() {
     let (connecting, playing) = against(ClientOptions::new(), |mut mock| async move {

@@ -12,7 +12,7 @@ fn each_report_has_its_tests() {
     each_has_its_tests("runtime/tests/reports.toml", 50);
 }
 
-// Issue 11 §5: what the official suite does not cover has tests of its own.
+// What the official suite does not cover has tests of its own.
 #[test]
 fn what_the_suite_does_not_cover_has_tests() {
     each_has_its_tests("runtime/tests/uncovered.toml", 29);

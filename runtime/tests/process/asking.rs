@@ -328,7 +328,7 @@ fn refusal(response: &Value) -> (i64, &str, &str) {
     )
 }
 
-// Issue 11 §1; T-8, T-9: two processes with one key behind a load balancer go on with each other's calls, each step is done once, and
+// T-8, T-9: two processes with one key behind a load balancer go on with each other's calls, each step is done once, and
 // a process that takes the place of another goes on with what that one has asked. One with another key or another name does not.
 pub(crate) fn processes_in_turn() {
     let noted = Noted::new("turns");
@@ -519,7 +519,7 @@ fn endless(session: &Session<'_>, asked: &Value, pause: Duration) -> Response {
     Response::of(stream)
 }
 
-// Issue 11 §6, Y-6, engine.md §6: what clients of the legacy era do wrong when they are asked over HTTP. Each has its status and
+// Y-6, engine.md §6: what clients of the legacy era do wrong when they are asked over HTTP. Each has its status and
 // its outcome, within its bound of memory, while other calls go on.
 #[cfg(target_os = "linux")]
 pub(crate) fn bad_answers_and_their_memory() {
@@ -698,7 +698,7 @@ pub(crate) fn bad_answers_and_their_memory() {
     });
 }
 
-// Issue 11 §6; DEC-11: a server that stops takes no more connections, so no answer can come: a call that waits for one hears so and ends as
+// DEC-11: a server that stops takes no more connections, so no answer can come: a call that waits for one hears so and ends as
 // it wants to, and the process does not wait until its time is up.
 #[cfg(unix)]
 pub(crate) fn a_signal_while_a_question_is_open() {

@@ -220,13 +220,12 @@ impl Bridge {
             self.link.note_busy(asked, retry_after(&answer.headers));
         }
         // A secret that is not within a string, such as a number, stays: without it, the body is not JSON.
-        let body = match answer.hidden.hide(&body) {
-            Cow::Owned(hidden)
-                if !status.is_success() && !matches!(found(id, &hidden), Found::Other(_)) =>
-            {
-                hidden
-            }
-            _ => body,
+        let body = match status.is_success() {
+            true => body,
+            false => match answer.hidden.hide(&body) {
+                Cow::Owned(hidden) if !matches!(found(id, &hidden), Found::Other(_)) => hidden,
+                _ => body,
+            },
         };
         match found(id, &body) {
             Found::Answer => self.pass_answer(sent, jsonrpc::without_mark(&body)),

@@ -123,8 +123,8 @@ impl Client {
     /// Ends the client and leaves its session open, for another client that goes on with it. Requests that wait for their answers end
     /// with [`LocalError::Closed`] and are not cancelled: another client can get their answers with
     /// [`resume_from`](crate::client::RepeatableCall::resume_from). If the client is opening a session in place of one that ended, this
-    /// waits for it, at most 5 s, and leaves that session open. `None` if there is no session, as for
-    /// [`http_session`](Self::http_session); the client is closed then.
+    /// waits for it, at most 5 s, and leaves that session open. Returns `None` if the client has no session, as
+    /// [`http_session`](Self::http_session) does, and closes the client then.
     pub async fn leave(self) -> Option<HttpSession> {
         let has_session = self.http_session().is_some();
         if let (Some(bridge), true) = (&self.inner.http, has_session) {

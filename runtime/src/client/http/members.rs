@@ -1,21 +1,23 @@
 //! The members of a JSON object as they are written, to change one of them and none of the others.
 
-use std::fmt;
-
-use serde::{
-    Deserialize, Deserializer, Serialize, Serializer,
-    de::{MapAccess, Visitor},
-};
+use serde::{Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
+use trueform_schema::RawMembers;
 
 /// The members of an object, in their order. One that comes twice is kept twice, so that the reader of the object sees both.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Members(Vec<(String, Box<RawValue>)>);
 
 impl Members {
-    /// `None` if `text` is not an object.
+    /// Returns `None` if `text` is not an object.
     pub(super) fn read(text: &[u8]) -> Option<Self> {
-        serde_json::from_slice(text).ok()
+        let RawMembers(members) = serde_json::from_slice(text).ok()?;
+        let members = members.into_iter();
+        Some(Self(
+            members
+                .map(|(name, value)| (name, value.to_owned()))
+                .collect(),
+        ))
     }
 
     /// The text of the first member `name`.
@@ -53,29 +55,6 @@ impl Members {
 
     pub(super) fn write(&self) -> Option<Vec<u8>> {
         serde_json::to_vec(self).ok()
-    }
-}
-
-impl<'de> Deserialize<'de> for Members {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Reading;
-
-        impl<'de> Visitor<'de> for Reading {
-            type Value = Members;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-        deserializer.deserialize_map(Reading)
     }
 }
 

@@ -185,9 +185,7 @@ impl Outgoing {
         }
         if gate.then_listens {
             if !in_time {
-                tracing::warn!(
-                    "the server has not answered `notifications/initialized`; the client does not wait for it any longer"
-                );
+                warn_of_late_initialized();
             }
             self.open_own_stream();
         }
@@ -438,4 +436,11 @@ async fn begun<F: Future + Unpin>(mut future: F) -> Option<F> {
     let mut first = unconstrained(&mut future);
     let is_pending = poll_fn(|cx| Poll::Ready(Pin::new(&mut first).poll(cx).is_pending())).await;
     is_pending.then_some(future)
+}
+
+/// Logs that the answer to `notifications/initialized` is late: what waited for it goes on without it.
+pub(super) fn warn_of_late_initialized() {
+    tracing::warn!(
+        "the server has not answered `notifications/initialized`; the client does not wait for it any longer"
+    );
 }

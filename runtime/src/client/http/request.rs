@@ -124,7 +124,7 @@ impl Requests {
         self.request(Method::GET, headers, Bytes::new())
     }
 
-    /// The DELETE of the session, if there is one. From now on there is none.
+    /// Returns the DELETE of the session, if the client has a session, and forgets the session.
     pub(super) fn delete(&self) -> Option<Request<Bytes>> {
         let session = self.lock().session.take()?;
         Some(self.delete_of(&session))

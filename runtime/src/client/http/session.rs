@@ -23,7 +23,7 @@ use super::{
     bridge::{Bridge, CLOSE_WITHIN, HEAD_WITHIN, REFUSAL_WITHIN, ReadBody},
     error::{HttpError, HttpErrorKind},
     exchange::HttpAnswer,
-    outgoing::INITIALIZED_WITHIN,
+    outgoing::{INITIALIZED_WITHIN, warn_of_late_initialized},
     request::{in_session, session_opened},
     sent::SentMessage,
     stream::{Place, StreamEnd, Wanted},
@@ -199,9 +199,7 @@ impl Bridge {
         let delivering =
             tokio::spawn(async move { bridge.deliver(request, &[], HEAD_WITHIN).await });
         if timeout(INITIALIZED_WITHIN, delivering).await.is_err() {
-            tracing::warn!(
-                "the server has not answered `notifications/initialized`; the client does not wait for it any longer"
-            );
+            warn_of_late_initialized();
         }
     }
 

@@ -243,7 +243,6 @@ impl Link {
     }
 
     /// Notes a notification of the subscription `id`, which may have been dropped a moment ago.
-    // Issue 12
     #[cold]
     fn belongs_to_nothing(&self, id: &RequestId, notified: &Notified) {
         tracing::debug!(
@@ -255,7 +254,6 @@ impl Link {
     }
 
     /// Notes progress that no request waits for.
-    // Issue 12
     #[cold]
     fn is_progress_of_nothing(&self, token: &RequestId, notified: &Notified) {
         let token_shown = jsonrpc::ShortRequestId(token);

@@ -1,5 +1,5 @@
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::{Value, json, value::RawValue};
 use trueform_schema::{
     CallToolRequestParams, ClientCapabilities, Implementation, JsonObject, RequestMetaObject,
     RequestParams,
@@ -310,24 +310,10 @@ fn object_of(members: &[(String, Value, u8, String)]) -> String {
 
 /// The members of the object `text`, in order, those that come twice included.
 fn members_of(text: &str) -> Vec<(String, Value)> {
-    struct Reading;
-    impl<'de> Visitor<'de> for Reading {
-        type Value = Vec<(String, Value)>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an object")
-        }
-
-        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            let mut members = Vec::new();
-            while let Some(member) = map.next_entry()? {
-                members.push(member);
-            }
-            Ok(members)
-        }
-    }
-    let mut reader = serde_json::Deserializer::from_str(text);
-    serde::Deserializer::deserialize_map(&mut reader, Reading).unwrap()
+    let RawMembers(members) = serde_json::from_str(text).unwrap();
+    let read = |value: &RawValue| serde_json::from_str(value.get()).unwrap();
+    let members = members.into_iter();
+    members.map(|(name, value)| (name, read(value))).collect()
 }
 
 fn any_object() -> impl Strategy<Value = Value> {

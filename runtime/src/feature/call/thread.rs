@@ -28,7 +28,7 @@ pub(super) struct FromThread<T> {
 }
 
 impl<T: 'static> FromThread<T> {
-    /// Ready with the outcome, or with why there is none.
+    /// Returns `Ready` with the outcome, or with the reason why the work was not done.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<T, Failure>> {
         let outcome = Pin::new(&mut self.outcome).poll(cx);
         outcome.map(|outcome| match outcome {

@@ -73,7 +73,7 @@ fn entry_of(listing: &Listing<Counted>, cursor: &str) -> Option<usize> {
     places.of_cursor(&Listing::<Counted>::WORDS, cursor, None)
 }
 
-// Issue 10: after the first time a list of 10,000 is a copy of the same bytes, for each page and each revision.
+// After the first time a list of 10,000 is a copy of the same bytes, for each page and each revision.
 #[test]
 fn a_list_is_written_once() {
     for page_size in [usize::MAX, 10_000, 1000, 7] {

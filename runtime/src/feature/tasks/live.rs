@@ -204,7 +204,7 @@ pub(super) enum Begun<T> {
     Done(T),
     /// It continues, whether something waits for it or not.
     Alone(tokio::task::JoinHandle<T>),
-    /// It cannot continue: there is no runtime.
+    /// The task cannot continue, because no tokio runtime runs it.
     Lost,
 }
 

@@ -12,8 +12,8 @@ use super::nulls;
 /// The member that contains the answers.
 const RESPONSES: &str = "inputResponses";
 
-/// Returns `text`, which is params, with an empty object in place of each malformed answer. `None` if there is none. A null stays: it
-/// counts as no answer, if nulls are accepted.
+/// Returns the params `text` with an empty object in place of each malformed answer, or `None` if no answer is malformed. A null stays:
+/// if nulls are accepted, it counts as no answer.
 #[cold]
 #[inline(never)]
 pub(super) fn without_malformed(text: &str) -> Option<String> {

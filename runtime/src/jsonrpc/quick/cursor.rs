@@ -154,7 +154,8 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// How many bytes of a string come before the first that is not plain: a quote, a backslash, a control character. `None` if there is none.
+/// Returns how many bytes come before the first one that is not plain: a quote, a backslash or a control character. Returns `None` if all
+/// bytes are plain.
 #[inline]
 pub(crate) fn plain_length(bytes: &[u8]) -> Option<usize> {
     let mut at = 0;

@@ -163,7 +163,7 @@ async fn questions_at_once() {
     }
 }
 
-// Issue 11, T-11: a call that brings answers without a state is in its first round, whatever the answers are.
+// T-11: a call that brings answers without a state is in its first round, whatever the answers are.
 #[cfg(feature = "ask")]
 #[tokio::test]
 async fn answers_without_a_state() {

@@ -153,7 +153,7 @@ fn refused(got: &Got, row: &str, status: u16, code: i64, pointer: &str) {
     assert!(got.body.len() < 2048, "{row}: {} bytes", got.body.len());
 }
 
-// Issue 11 §6; T-4, T-8, T-9, C-10
+// T-4, T-8, T-9, C-10
 #[tokio::test]
 async fn states() {
     let app = app();
@@ -223,7 +223,7 @@ async fn states() {
     assert_eq!(text(&done), "5 Accepted(true)");
 }
 
-// Issue 11 §6; R-5, T-10
+// R-5, T-10
 #[tokio::test]
 async fn answers() {
     let app = app();
@@ -278,7 +278,7 @@ async fn answers() {
     assert_eq!(got.json()["error"]["data"]["rule"], "size");
 }
 
-// Issue 11 §6; T-11: a handler that asks for ever, and one that uses a key twice.
+// T-11: a handler that asks for ever, and one that uses a key twice.
 #[tokio::test]
 async fn handlers() {
     let app = App::serving(server(HttpConfig::default()).ask_rounds(3));
@@ -318,7 +318,7 @@ async fn created(app: &App, whom: Option<&str>) -> String {
     created["result"]["taskId"].as_str().unwrap().to_owned()
 }
 
-// Issue 11 §6; W-16, W-18, W-20, W-21
+// W-16, W-18, W-20, W-21
 #[tokio::test]
 async fn tasks_of_2026() {
     let brief = TaskSettings::new().default_ttl(Duration::from_millis(20));
@@ -380,7 +380,7 @@ async fn tasks_of_2026() {
     }
 }
 
-// Issue 11 §6; W-9, W-10
+// W-9, W-10
 #[tokio::test]
 async fn tasks_of_2025() {
     let brief = TaskSettings::new().default_ttl(Duration::from_millis(20));
@@ -444,7 +444,7 @@ async fn tasks_of_2025() {
     assert_eq!(got.json()["error"]["data"]["rule"], "running-task");
 }
 
-// Issue 11 §6; U-1, U-3
+// U-1, U-3
 #[tokio::test]
 async fn filters() {
     let app = app();
@@ -480,7 +480,7 @@ async fn filters() {
     }
 }
 
-// Issue 11 §6; U-4: a storm of 100,000 updates, and a subscriber that never reads. Calls go on meanwhile, and what waits for it is one
+// U-4: a storm of 100,000 updates, and a subscriber that never reads. Calls go on meanwhile, and what waits for it is one
 // update.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_storm_of_updates() {

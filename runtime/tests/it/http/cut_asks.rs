@@ -68,7 +68,7 @@ fn resume(session: &str, last: &str) -> Req {
     Req::get(session).header("last-event-id", last)
 }
 
-// Issue 11 §6; F-18, G-7, R-3: a question outlives a stream that is cut. The client that resumes the stream gets the question, if it was not heard
+// F-18, G-7, R-3: a question outlives a stream that is cut. The client that resumes the stream gets the question, if it was not heard
 // before, and the end.
 #[tokio::test]
 async fn a_resumable_stream() {
@@ -121,7 +121,7 @@ async fn a_resumable_stream() {
     }
 }
 
-// Issue 11 §6; DEC-8: where a stream cannot be resumed, the answer counts all the same, because it comes by a POST of its own. The end of
+// DEC-8: where a stream cannot be resumed, the answer counts all the same, because it comes by a POST of its own. The end of
 // the call is lost; other calls go on.
 #[tokio::test]
 async fn a_stream_that_cannot_be_resumed() {
@@ -147,7 +147,7 @@ async fn a_stream_that_cannot_be_resumed() {
     }
 }
 
-// Issue 11 §6; DEC-11: a call that asks when the server stops already, or when its client says no more, hears at once that nobody will
+// DEC-11: a call that asks when the server stops already, or when its client says no more, hears at once that nobody will
 // answer. It does not wait until its time is up.
 #[tokio::test(start_paused = true)]
 async fn nobody_is_left_to_answer() {

@@ -45,7 +45,6 @@ async fn what_listens_does_not_speak_tls() {
     assert_eq!(server.whats(), [""; 0]);
 }
 
-// Issue 12, 5
 #[tokio::test]
 async fn urls() {
     for (url, expected) in [

@@ -14,7 +14,7 @@ const HTTP: McpTransports = McpTransports {
     sse: false,
 };
 
-// Issue 12, 1 and 3: what is not declared is refused before anything is connected, and the headers of the entry are sent.
+// What is not declared is refused before anything is connected, and the headers of the entry are sent.
 #[tokio::test]
 async fn it_is_checked_and_then_connected() {
     let server = Scripted::start(|asked, answer| async move {

@@ -19,7 +19,6 @@ use crate::support::soon;
 
 const R4: &str = "2025-11-25";
 
-// Issue 11 §6
 #[tokio::test]
 async fn running() {
     let (service, director) = service_with(TaskSettings::new().max_running(3, 2));

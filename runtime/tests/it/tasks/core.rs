@@ -406,7 +406,6 @@ async fn progress_goes_on() {
     assert!(status["params"].get("_meta").is_none(), "W-7: {status}");
 }
 
-// Issue 11 §6
 #[tokio::test(start_paused = true)]
 async fn expired() {
     let (service, director) =

@@ -52,7 +52,7 @@ fn assert_says(error: &HttpError, host: &str, why: &str) {
     assert!(text.ends_with(advice), "{text}");
 }
 
-// Issue 12, 5: a TLS error says why, and what to check.
+// A TLS error says why, and what to check.
 #[test]
 fn a_certificate_that_nobody_signed() {
     // Another certificate, so that there is one to trust.
@@ -73,7 +73,6 @@ async fn untrusted() {
     );
 }
 
-// Issue 12, 1
 #[test]
 fn a_certificate_that_is_trusted() {
     run("trusted", CERTIFICATE);
